@@ -1,0 +1,99 @@
+"""The error table: each code once, with its HTTP status and one sentence that says what to do next.
+
+Source: lbb-engine 2.6, 9 (P34) and 10.2. docs/reference/errors.md is generated from this table.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class ErrorKind:
+    code: str
+    status: int
+    type: str
+    sentence: str  # what the reader does next
+    retryable: bool | None = None  # None: the client's own retry rules decide
+
+
+_INVALID, _AUTH, _MISSING, _CONFLICT, _RATE, _API = (
+    "invalid_request_error",
+    "auth_error",
+    "not_found_error",
+    "conflict_error",
+    "rate_limit_error",
+    "api_error",
+)
+
+ERRORS: dict[str, ErrorKind] = {
+    kind.code: kind
+    for kind in (
+        ErrorKind("invalid_request", 400, _INVALID, "Send a body that is valid JSON of the documented shape."),
+        ErrorKind("invalid_param", 400, _INVALID, "Correct the named field and send the request again."),
+        ErrorKind(
+            "execution_credentials_disabled",
+            400,
+            _INVALID,
+            "This server gives no execution credentials; claim without include_execution_credential.",
+        ),
+        ErrorKind("unauthorized", 401, _AUTH, "Send a key of this server as `Authorization: Bearer KEY`."),
+        ErrorKind("forbidden", 403, _AUTH, "Use a key whose role allows this call."),
+        ErrorKind("stack_endpoint_mismatch", 403, _AUTH, "This key belongs to another environment; use its own."),
+        ErrorKind("not_found", 404, _MISSING, "There is no such route; see /docs for those there are."),
+        ErrorKind("instance_not_found", 404, _MISSING, "Start the instance first, or check its id and graph."),
+        ErrorKind("turn_not_found", 404, _MISSING, "Check the turn number; finished turns are pruned after a while."),
+        ErrorKind("blob_not_found", 404, _MISSING, "Check the key; blobs nothing refers to are removed after a day."),
+        ErrorKind("method_not_allowed", 405, _INVALID, "Use the method the route is documented with."),
+        ErrorKind("turn_lease_lost", 409, _CONFLICT, "Another attempt may hold this turn. Send nothing more for it."),
+        ErrorKind(
+            "conflict",
+            409,
+            _CONFLICT,
+            "Read the present state before sending this again; a retry cannot help.",
+        ),
+        ErrorKind("payload_too_large", 413, _INVALID, "Send less, or save it as a blob and send its key.", False),
+        ErrorKind("rate_limited", 429, _RATE, "Wait as long as Retry-After says, then send again."),
+        ErrorKind("internal", 500, _API, "Send it again; if it stays, look up the request id in the server's log."),
+        ErrorKind("workflows_disabled", 503, _API, "Start the server with --workflows.", False),
+        ErrorKind(
+            "storage_degraded",
+            503,
+            _API,
+            "The store did not take the write; nothing was saved. Send it again.",
+        ),
+        ErrorKind("stopping", 503, _API, "The server is shutting down; send it again to the next one."),
+    )
+}
+
+
+class Refused(Exception):
+    """An operation that was not done, and nothing of it was saved. `code` is a key of ERRORS."""
+
+    def __init__(self, code: str, message: str, *, param: str | None = None, details: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.kind = ERRORS[code]
+        self.message = message
+        self.param = param
+        self.details = details
+
+
+class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
+    type: str
+    code: str
+    message: str
+    param: str | None = None
+    doc_url: str | None = None
+    request_id: str | None = None
+    retryable: bool | msgspec.UnsetType = msgspec.UNSET
+    retry_after_seconds: int | msgspec.UnsetType = msgspec.UNSET
+    retry_at_ms: int | msgspec.UnsetType = msgspec.UNSET
+    details: Any = None
+
+
+class ErrorEnvelope(msgspec.Struct, frozen=True):
+    """What every answer that is not 2xx carries (lbb-engine 2.6)."""
+
+    error: ErrorBody

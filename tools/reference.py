@@ -126,7 +126,8 @@ def endpoints_page() -> str:
     return (
         GENERATED.format(source="`turnbuckle.http.endpoints`")
         + "# Endpoints\n\n"
-        + "The same table makes `contracts/openapi.json`; the server gives it at `/openapi.json` and shows it at `/docs`.\n"
+        + "`contracts/openapi.json` comes from the same table.\n"
+        + "A server gives it at `/openapi.json`, and a page of it at `/docs`.\n"
         + "A key goes into `Authorization: Bearer KEY` or `X-API-Key: KEY`.\n"
         + "Times ending in `_ms` are Unix milliseconds.\n\n"
         + table

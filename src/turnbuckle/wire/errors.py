@@ -45,6 +45,7 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind("instance_not_found", 404, _MISSING, "Start the instance first, or check its id and graph."),
         ErrorKind("turn_not_found", 404, _MISSING, "Check the turn number; finished turns are pruned after a while."),
         ErrorKind("blob_not_found", 404, _MISSING, "Check the key; blobs nothing refers to are removed after a day."),
+        ErrorKind("workflow_run_not_found", 404, _MISSING, "Check the run id; runs are kept 30 days."),
         ErrorKind("method_not_allowed", 405, _INVALID, "Use the method the route is documented with."),
         ErrorKind("turn_lease_lost", 409, _CONFLICT, "Another attempt may hold this turn. Send nothing more for it."),
         ErrorKind(

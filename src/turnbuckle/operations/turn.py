@@ -1,0 +1,254 @@
+"""Turns: claimed, renewed, completed, failed, and read."""
+
+import secrets
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from turnbuckle.engine import ids
+from turnbuckle.engine import turn as rules
+from turnbuckle.engine.instance import Instance
+from turnbuckle.engine.message import Message
+from turnbuckle.engine.turn import COMPLETED, Turn
+from turnbuckle.operations import answers, size
+from turnbuckle.operations.inbox import Inbox, missing
+from turnbuckle.store import instance as instances
+from turnbuckle.store import message as messages
+from turnbuckle.store import signal as signals
+from turnbuckle.store import step as steps
+from turnbuckle.store import turn as turns
+from turnbuckle.store.transaction import Durability, Transaction
+from turnbuckle.store.turn import Whole
+from turnbuckle.wire import limits
+from turnbuckle.wire.base import Json
+from turnbuckle.wire.brief import BriefTurn
+from turnbuckle.wire.errors import Refused
+from turnbuckle.wire.turn import (
+    WorkflowMessageOrigin,
+    WorkflowTurn,
+    WorkflowTurnClaimRequest,
+    WorkflowTurnClaimResponse,
+    WorkflowTurnCompleteRequest,
+    WorkflowTurnFailRequest,
+    WorkflowTurnHistoryQuery,
+    WorkflowTurnHistoryResponse,
+    WorkflowTurnLeaseRequest,
+    WorkflowTurnQuery,
+    WorkflowTurnTask,
+)
+from turnbuckle.wire.value import fingerprint
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """A turn that an operation changed. `brief` is all a worker reads; `answer` gives the whole turn."""
+
+    graph_id: str
+    instance_id: str
+    number: int
+    brief: BriefTurn = BriefTurn()
+
+
+# -- worker ------------------------------------------------------------------------------------------------------
+
+
+def claim(tx: Transaction, graph_id: str, request: WorkflowTurnClaimRequest) -> WorkflowTurnClaimResponse:
+    """The next ready turn of the named pairs, held by the worker; no task when none is ready.
+
+    Inside a pair the one that has been ready longest comes first; the pairs take turns by a random start (P18).
+    """
+    if request.include_execution_credential:
+        raise Refused("execution_credentials_disabled", "this server gives no execution credentials")
+    first = secrets.randbelow(len(request.workflows))
+    for pair in request.workflows[first:] + request.workflows[:first]:
+        while (instance := instances.pick(tx, graph_id, pair.workflow_type, pair.version)) is not None:
+            task = _hold(tx, instance, request.worker.encode())
+            if task is not None:
+                return WorkflowTurnClaimResponse(task=task)
+    return WorkflowTurnClaimResponse(task=None)
+
+
+def _hold(tx: Transaction, instance: Instance, worker: bytes) -> WorkflowTurnTask | None:
+    """The head as held; None when settling it left nothing that is ready: it is then no longer picked."""
+    inbox = Inbox(tx, instance)
+    if inbox.head is None or inbox.head.has_ended or inbox.head.ready_at_ms > tx.now_ms:
+        inbox.save()
+        return None
+    token, now_ms = secrets.token_urlsafe(32), tx.now_ms
+    queue, lease_ms = inbox.instance.pending, instance.lease_ms
+    inbox.put(rules.claim(inbox.head, worker, ids.token_hash(token), lease_ms, queue, now_ms))
+    inbox.save()
+    return _task(tx, inbox, token)
+
+
+def _task(tx: Transaction, inbox: Inbox, token: str) -> WorkflowTurnTask:
+    instance, head = inbox.instance, inbox.head
+    assert head is not None
+    where = (instance.graph_id, instance.instance_id, head.number)
+    whole = turns.task(tx, *where, instance.state_turn)
+    assert whole.state is not None
+    prefix = ids.effect_prefix(instance.graph_id, instance.incarnation, head.number, whole.message.message_id)
+    return WorkflowTurnTask(
+        workflow_type=instance.workflow_type,
+        state=Raw(whole.state),
+        token=token,
+        lease_ms=instance.lease_ms,
+        effect_prefix=prefix,
+        turn=_answer(tx, whole, instance.version, state_after=None),
+        results_max=limits.INPUTS_PER_RUN,
+    )
+
+
+def heartbeat(tx: Transaction, graph_id: str, request: WorkflowTurnLeaseRequest) -> Changed:
+    inbox = Inbox.of_holder(tx, graph_id, request.workflow_id, request.turn, request.token)
+    assert inbox.head is not None
+    inbox.put(rules.renew(inbox.head, inbox.instance.lease_ms, tx.now_ms))
+    tx.durability = Durability.HEARTBEAT
+    inbox.save()
+    return Changed(graph_id, request.workflow_id, request.turn)
+
+
+def complete(tx: Transaction, graph_id: str, request: WorkflowTurnCompleteRequest) -> Changed:
+    """State, result, history and continuation in one write; an exact repeat answers as the first did (P14)."""
+    size.check("state", bytes(request.state), limits.STATE_BYTES)
+    changed = Changed(graph_id, request.workflow_id, request.turn)
+    completion = _completion(request)
+    inbox = Inbox.open(tx, graph_id, request.workflow_id)
+    if _is_completed_by(tx, inbox, request.turn, completion):
+        return changed
+    head = inbox.check_held(request.turn, request.token)
+    continued_to = _continue(tx, inbox, head, request)
+    result = None if request.result is UNSET else bytes(request.result)
+    instances.add_state(tx, inbox.instance, head.number, bytes(request.state))
+    inbox.instance = msgspec.structs.replace(inbox.instance, state_turn=head.number)
+    done = rules.complete(_with_usage(head, request), result, completion, continued_to, tx.now_ms)
+    inbox.put(done, request.results)
+    inbox.save()
+    return changed
+
+
+def _completion(request: WorkflowTurnCompleteRequest) -> bytes:
+    """What makes two completions the same: everything but the lease."""
+    outcome = {
+        name: value
+        for name in ("state", "result", "continuation", "usage", "results")
+        if (value := getattr(request, name)) is not UNSET and value is not None
+    }
+    return fingerprint(msgspec.json.encode(outcome))
+
+
+def _is_completed_by(tx: Transaction, inbox: Inbox, number: int, completion: bytes) -> bool:
+    if number > inbox.instance.last_turn or (inbox.head is not None and inbox.head.number <= number):
+        return False
+    found = turns.load(tx, inbox.instance.graph_id, inbox.instance.instance_id, number)
+    return found is not None and found[0].status == COMPLETED and found[0].completion == completion
+
+
+def _continue(tx: Transaction, inbox: Inbox, head: Turn, request: WorkflowTurnCompleteRequest) -> int | None:
+    """Append the continuation at the inbox tail; its turn's number."""
+    if request.continuation is None:
+        return None
+    body = size.check("continuation.message", bytes(request.continuation.message), limits.MESSAGE_BYTES)
+    instance, before = inbox.instance, messages.get(tx, head.graph_id, head.instance_id, head.number)
+    assert before is not None
+    prefix = ids.effect_prefix(instance.graph_id, instance.incarnation, head.number, before.message_id)
+    revision = None
+    if before.origin is not None:
+        revision = msgspec.json.decode(before.origin, type=WorkflowMessageOrigin).revision
+    origin = WorkflowMessageOrigin(
+        kind="continuation", message_id=answers.text(before.message_id), turn=head.number, revision=revision
+    )
+    return append(tx, inbox, ids.continuation_id(prefix), body, msgspec.json.encode(origin)).number
+
+
+def append(tx: Transaction, inbox: Inbox, message_id: bytes, body: bytes, origin: bytes | None) -> Turn:
+    """A message at the inbox tail, as its turn."""
+    instance, now_ms = inbox.instance, tx.now_ms
+    turn = rules.admit(instance.graph_id, instance.instance_id, instance.last_turn + 1, now_ms)
+    where = (instance.graph_id, instance.instance_id, turn.number)
+    messages.add(tx, Message(*where, message_id, fingerprint(body), body, len(body), origin, now_ms))
+    inbox.admit(turn)
+    return turn
+
+
+def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Changed:
+    """With retry_at_ms an uncounted wait; else a counted failure, final when non_retryable."""
+    if request.non_retryable and request.retry_at_ms is not None:
+        what = "retry_at_ms: got it together with non_retryable true, expected one of them"
+        raise Refused("invalid_param", what, param="retry_at_ms")
+    inbox = Inbox.of_holder(tx, graph_id, request.workflow_id, request.turn, request.token)
+    assert inbox.head is not None
+    head, error = _with_usage(inbox.head, request), request.error[: limits.ERROR_CHARS].encode()
+    if request.retry_at_ms is not None:
+        failed = rules.defer(head, error, request.retry_at_ms, tx.now_ms)
+    else:
+        failed = rules.fail(head, error, request.non_retryable, inbox.instance.max_attempts, tx.now_ms)
+    inbox.put(failed, request.results)
+    inbox.save()
+    return Changed(graph_id, request.workflow_id, request.turn)
+
+
+def _with_usage(turn: Turn, request: WorkflowTurnCompleteRequest | WorkflowTurnFailRequest) -> Turn:
+    return rules.with_usage(turn, None if request.usage is None else msgspec.json.encode(request.usage))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+def answer(tx: Transaction, changed: Changed) -> WorkflowTurn:
+    """The whole turn after a change."""
+    instance = instances.get(tx, changed.graph_id, changed.instance_id)
+    assert instance is not None
+    return read(tx, instance, changed.number)
+
+
+def get(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> WorkflowTurn:
+    instance = find_instance(tx, graph_id, query.id)
+    return read(tx, instance, query.turn)
+
+
+def history(tx: Transaction, graph_id: str, query: WorkflowTurnHistoryQuery) -> WorkflowTurnHistoryResponse:
+    instance = find_instance(tx, graph_id, query.id)
+    numbers = turns.finished(tx, graph_id, query.id, query.after, query.limit + 1)
+    page = numbers[: query.limit]
+    return WorkflowTurnHistoryResponse(
+        turns=[read(tx, instance, number) for number in page],
+        next_after=page[-1] if len(numbers) > query.limit else None,
+    )
+
+
+def read(tx: Transaction, instance: Instance, number: int) -> WorkflowTurn:
+    """One turn as of now. Refused(turn_not_found) when it is unknown or pruned."""
+    whole = turns.read(tx, instance.graph_id, instance.instance_id, number)
+    if whole is None:
+        raise no_turn(instance, number)
+    return _answer(tx, as_of_now(tx, instance, whole), instance.version, whole.state)
+
+
+def as_of_now(tx: Transaction, instance: Instance, whole: Whole) -> Whole:
+    """The same for a reader, who may not settle what time has decided."""
+    settled = rules.as_of(whole.turn, whole.operation, instance.max_attempts, tx.now_ms)
+    if settled.status == rules.FAILED and settled.finished_at_ms is None and instance.on_exhausted == "skip":
+        settled = rules.skip(settled, tx.now_ms)
+    return msgspec.structs.replace(whole, turn=settled)
+
+
+def find_instance(tx: Transaction, graph_id: str, instance_id: str) -> Instance:
+    instance = instances.get(tx, graph_id, instance_id)
+    if instance is None:
+        raise missing(instance_id)
+    return instance
+
+
+def no_turn(instance: Instance, number: int) -> Refused:
+    if 0 < number <= instance.pruned_through:
+        first = instance.pruned_through + 1
+        what = f"turn {number} of {instance.instance_id} was pruned; the history begins at {first}"
+    else:
+        what = f"{instance.instance_id} has no turn {number}; its last turn is {instance.last_turn}"
+    return Refused("turn_not_found", what)
+
+
+def _answer(tx: Transaction, whole: Whole, version: str, state_after: Json | bytes | None) -> WorkflowTurn:
+    after = None if state_after is None else bytes(state_after)
+    log, heard = steps.log(tx, whole.turn), signals.log(tx, whole.turn)
+    return answers.of_turn(whole, version, log, heard, tx.now_ms, after)

@@ -1,0 +1,120 @@
+"""The seam that `operations` and `http` see: run a plain function in one transaction, on either database.
+
+`write` and `read` take a function of a Transaction and answer through a Sink, on any thread. Several finished jobs
+may reach a sink at once: an event loop is woken once for a whole group of commits.
+"""
+
+import contextlib
+import enum
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from turnbuckle.store.clock import Clock
+from turnbuckle.store.transaction import Announcement, Transaction
+from turnbuckle.wire.errors import Refused
+
+T = TypeVar("T")
+Operation = Callable[[Transaction], Any]
+
+
+class Lane(enum.Enum):
+    """Who goes first at SQLite's one writer (decision 17)."""
+
+    TURNS = "turns"
+    BULK = "bulk"  # purges, imports, large blobs: pieces of at most 1,000 rows
+
+
+@dataclass(slots=True)
+class Job:
+    operation: Operation
+    sink: "Sink"
+    handle: Any  # what the sink knows the job by
+    lane: Lane = Lane.TURNS
+    result: Any = None
+    error: BaseException | None = None
+    announced: list[Announcement] = field(default_factory=list)
+    is_answered: bool = False
+
+
+class Sink(Protocol):
+    """Where finished jobs go."""
+
+    def __call__(self, jobs: list[Job]) -> None: ...
+
+
+def settle_futures(jobs: Iterable[Job]) -> None:
+    """The sink for callers that wait in a thread: each job's handle is a concurrent Future."""
+    for job in jobs:
+        future: Future[Any] = job.handle
+        if job.error is None:
+            future.set_result(job.result)
+        else:
+            future.set_exception(job.error)
+
+
+class StorageFailed(Refused):
+    """The database did not take the write: disk full, connection lost. Nothing of it is saved."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__("storage_degraded", f"the store did not take the write ({type(cause).__name__}: {cause})")
+
+
+class Database(Protocol):
+    kind: str  # "sqlite" or "postgresql"
+    clock: Clock
+    listener: Callable[[list[Announcement]], None]  # called after each commit with what it announced
+
+    def submit(self, job: Job) -> None:
+        """Run the job's operation in a transaction of its own and hand it to its sink when it is durable."""
+
+    def submit_read(self, job: Job) -> None:
+        """The same on a snapshot, beside the writers."""
+
+    def backup(self, target: str) -> None:
+        """A consistent copy of the store in the file `target`, while others write."""
+
+    def check(self) -> list[str]:
+        """Problems that the database itself finds in its files, a sentence each."""
+
+    def close(self) -> None:
+        """Finish what is queued and let go of the files."""
+
+
+def write(database: Database, operation: Callable[[Transaction], T], lane: Lane = Lane.TURNS) -> T:
+    """Run one operation and wait for it: for the command line, upkeep and tests."""
+    future: Future[T] = Future()
+    database.submit(Job(operation, settle_futures, future, lane))
+    return future.result()
+
+
+def read(database: Database, operation: Callable[[Transaction], T]) -> T:
+    future: Future[T] = Future()
+    database.submit_read(Job(operation, settle_futures, future))
+    return future.result()
+
+
+def open_database(location: str, clock: Clock | None = None) -> Database:
+    """The database at a file's path (SQLite) or a postgresql:// URL, with the newest schema.
+
+    `clock` replaces the store's own, for tests. Raises NewerSchema, or what the driver says when it cannot open.
+    """
+    if location.startswith(("postgresql://", "postgres://")):
+        from turnbuckle.store.postgres import PostgresDatabase  # an optional extra
+
+        return PostgresDatabase(location, clock)
+    from turnbuckle.store.sqlite import SqliteDatabase
+
+    return SqliteDatabase(location, clock)
+
+
+def deliver(jobs: list[Job]) -> None:
+    """Hand finished jobs to their sinks, one call per sink. A sink whose loop is gone has nobody to tell."""
+    by_sink: dict[int, list[Job]] = {}
+    for job in jobs:
+        job.is_answered = True
+        by_sink.setdefault(id(job.sink), []).append(job)
+    for group in by_sink.values():
+        with contextlib.suppress(RuntimeError):
+            group[0].sink(group)

@@ -1,0 +1,115 @@
+"""PostgreSQL: a pool of plain connections, one operation per transaction, the database's clock.
+
+Read committed is enough: every operation locks its instance row first, so writers to one instance go one by one.
+"""
+
+import contextlib
+import subprocess
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from turnbuckle.store import migrate
+from turnbuckle.store.clock import Clock
+from turnbuckle.store.database import Job, StorageFailed, deliver
+from turnbuckle.store.dialect import POSTGRES
+from turnbuckle.store.statements import Statements
+from turnbuckle.store.transaction import Announcement, Durability, Transaction
+
+_CONNECTIONS = 16
+_TRIES = 4  # of an operation that met a deadlock: PostgreSQL picked it to give way
+_LOCK_WAIT = "10s"
+_MIGRATION_LOCK = 7_400_001  # any number nobody else uses in this database
+_NOW = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
+
+
+class PostgresDatabase:
+    kind = "postgresql"
+
+    def __init__(self, url: str, clock: Clock | None = None) -> None:
+        self._url = url
+        self._given_clock = clock
+        self._last_ms = 0
+        self._last_lock = threading.Lock()
+        self.listener: Callable[[list[Announcement]], None] = lambda announced: None
+        with psycopg.connect(url, autocommit=True) as connection:
+            migrate.migrate(connection, POSTGRES, lambda work: _migration(connection, work))
+        self._statements = Statements(POSTGRES)
+        self._pool = ConnectionPool(url, min_size=2, max_size=_CONNECTIONS, kwargs={"autocommit": True}, timeout=10)
+        self._pool.wait()
+        self._threads = ThreadPoolExecutor(_CONNECTIONS, "store")
+        self.clock: Clock = clock or self._clock_of_its_own
+
+    def submit(self, job: Job) -> None:
+        self._threads.submit(self._run, job, f"begin; set local lock_timeout = '{_LOCK_WAIT}'")
+
+    def submit_read(self, job: Job) -> None:
+        self._threads.submit(self._run, job, "begin isolation level repeatable read read only")
+
+    def backup(self, target: str) -> None:
+        subprocess.run(["pg_dump", "--format=custom", f"--file={target}", self._url], check=True)
+
+    def check(self) -> list[str]:
+        with self._pool.connection() as connection:
+            connection.execute("select 1")
+        return []
+
+    def close(self) -> None:
+        self._threads.shutdown()
+        self._pool.close()
+
+    def _run(self, job: Job, begin: str) -> None:
+        try:
+            for last_try in (False,) * (_TRIES - 1) + (True,):
+                try:
+                    self._run_once(job, begin)
+                    break
+                except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+                    if last_try:
+                        raise
+        except (psycopg.Error, PoolTimeout) as exc:
+            job.error, job.announced = StorageFailed(exc), []
+        except BaseException as exc:
+            job.error, job.announced = exc, []
+        if job.announced:
+            self.listener(job.announced)
+        deliver([job])
+
+    def _run_once(self, job: Job, begin: str) -> None:
+        with self._pool.connection() as connection:
+            connection.execute(begin)
+            try:
+                transaction = Transaction(connection, self._statements, lambda: self._now_ms(connection))
+                job.result = job.operation(transaction)
+                if transaction.durability is Durability.HEARTBEAT:
+                    connection.execute("set local synchronous_commit = off")
+                connection.execute("commit")
+                job.announced = transaction.announced
+            except BaseException:
+                with contextlib.suppress(psycopg.OperationalError):  # the connection may be what failed
+                    connection.execute("rollback")
+                raise
+
+    def _now_ms(self, connection: Any) -> int:
+        """The database's time, never less than this process has seen before."""
+        if self._given_clock is not None:
+            return self._given_clock()
+        (now_ms,) = connection.execute(_NOW).fetchone()
+        with self._last_lock:
+            self._last_ms = max(self._last_ms, now_ms)
+            return self._last_ms
+
+    def _clock_of_its_own(self) -> int:
+        with self._pool.connection() as connection:
+            return self._now_ms(connection)
+
+
+def _migration(connection: Any, work: migrate.Work) -> None:
+    """Two servers that start together take turns."""
+    with connection.transaction():
+        connection.execute(f"select pg_advisory_xact_lock({_MIGRATION_LOCK})")
+        work()

@@ -1,0 +1,220 @@
+"""SQLite: one writer thread that commits for all who queued (group commit), readers beside it.
+
+Each operation runs in a savepoint; one commit, so one fsync, serves the whole group. When a group as a whole is
+lost (a full disk rolls everything back), every member is run again alone or fails: none is answered as saved.
+"""
+
+import contextlib
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from turnbuckle.store import migrate
+from turnbuckle.store.clock import Clock, ProcessClock
+from turnbuckle.store.database import Job, Lane, StorageFailed, deliver
+from turnbuckle.store.dialect import SQLITE
+from turnbuckle.store.statements import Statements
+from turnbuckle.store.transaction import Announcement, Durability, Transaction
+from turnbuckle.wire.errors import Refused
+
+_READERS = 3
+_BUSY_MS = 10_000  # how long to wait for another process, such as `turnbuckle keys create`
+_GROUP_MAX = 256  # jobs that share a commit
+_CLOCK_EVERY_MS = 1_000
+
+
+class GroupLost(Exception):
+    """The database rolled back the whole group."""
+
+
+class SqliteDatabase:
+    kind = "sqlite"
+
+    def __init__(self, path: str, clock: Clock | None = None) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._statements = Statements(SQLITE)
+        self._connection = self._connect()
+        migrate.migrate(self._connection, SQLITE, self._in_transaction)
+        self._saved_clock_ms = self._connection.execute("select now_ms from clock").fetchone()[0]
+        self.clock: Clock = clock or ProcessClock(self._saved_clock_ms)
+        self.listener: Callable[[list[Announcement]], None] = _nobody
+        self._queues: dict[Lane, deque[Job]] = {lane: deque() for lane in Lane}
+        self._awake = threading.Condition()
+        self._closing = False
+        self._local = threading.local()
+        self._open_readers: list[sqlite3.Connection] = []
+        self._readers = ThreadPoolExecutor(_READERS, "store-read")
+        self._writer = threading.Thread(target=self._write_for_ever, name="store-write", daemon=True)
+        self._writer.start()
+
+    # -- the face ------------------------------------------------------------------------------------------------
+
+    def submit(self, job: Job) -> None:
+        with self._awake:
+            if self._closing:
+                raise Refused("stopping", "the store is closing")
+            self._queues[job.lane].append(job)
+            self._awake.notify()
+
+    def submit_read(self, job: Job) -> None:
+        self._readers.submit(self._read, job)
+
+    def backup(self, target: str) -> None:
+        source = self._connect()
+        with contextlib.closing(source), contextlib.closing(sqlite3.connect(target)) as copy:
+            source.backup(copy)
+
+    def check(self) -> list[str]:
+        connection = self._connect()
+        with contextlib.closing(connection):
+            found = [text for (text,) in connection.execute("pragma integrity_check").fetchall()]
+        return [] if found == ["ok"] else found
+
+    def close(self) -> None:
+        with self._awake:
+            self._closing = True
+            self._awake.notify()
+        self._writer.join()
+        self._readers.shutdown()
+        for connection in (*self._open_readers, self._connection):
+            connection.close()
+
+    # -- the writer ----------------------------------------------------------------------------------------------
+
+    def _write_for_ever(self) -> None:
+        while group := self._next_group():
+            try:
+                self._commit_group(group)
+            except (GroupLost, sqlite3.Error):
+                for job in group:
+                    if not job.is_answered:
+                        self._commit_alone(job)
+
+    def _next_group(self) -> list[Job]:
+        """The turns that wait, else one bulk piece; empty when the store closes."""
+        turns, bulk = self._queues[Lane.TURNS], self._queues[Lane.BULK]
+        with self._awake:
+            while not turns and not bulk:
+                if self._closing:
+                    return []
+                self._awake.wait()
+            if not turns:
+                return [bulk.popleft()]
+            return [turns.popleft() for _ in range(min(len(turns), _GROUP_MAX))]
+
+    def _commit_group(self, group: list[Job]) -> None:
+        """Run the jobs in one transaction and answer them after its fsync; heartbeats before it."""
+        self._connection.execute("begin immediate")
+        try:
+            for job in group:
+                if self._run_in_savepoint(job) is not Durability.SAVED:
+                    deliver([job])
+            self._save_clock()
+            self._connection.execute("commit")
+        except BaseException:
+            self._roll_back()
+            raise
+        self._announce(group)
+        deliver([job for job in group if not job.is_answered])
+
+    def _run_in_savepoint(self, job: Job) -> Durability:
+        """Run it and keep what it wrote, or undo that when it is refused. GroupLost when the database gave up."""
+        connection = self._connection
+        transaction = Transaction(connection, self._statements, self.clock)
+        connection.execute("savepoint job")
+        try:
+            job.result = job.operation(transaction)
+            job.error, job.announced = None, transaction.announced
+        except sqlite3.Error as exc:
+            raise GroupLost from exc
+        except BaseException as exc:
+            job.error, job.announced = exc, []
+            connection.execute("rollback to job")
+        connection.execute("release job")
+        return transaction.durability
+
+    def _commit_alone(self, job: Job) -> None:
+        """After a lost group: this job in a transaction of its own, or its failure."""
+        try:
+            self._connection.execute("begin immediate")
+            self._run_in_savepoint(job)
+            self._connection.execute("commit")
+        except (GroupLost, sqlite3.Error) as exc:
+            self._roll_back()
+            cause = exc.__cause__ if isinstance(exc, GroupLost) else exc
+            job.error, job.announced = StorageFailed(cause or exc), []
+        self._announce([job])
+        deliver([job])
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("rollback")
+
+    def _save_clock(self) -> None:
+        now_ms = self.clock()
+        if now_ms - self._saved_clock_ms >= _CLOCK_EVERY_MS:
+            self._connection.execute("update clock set now_ms = ?", (now_ms,))
+            self._saved_clock_ms = now_ms
+
+    def _announce(self, jobs: list[Job]) -> None:
+        announced = [topic for job in jobs for topic in job.announced]
+        if announced:
+            self.listener(announced)
+
+    # -- the readers ---------------------------------------------------------------------------------------------
+
+    def _read(self, job: Job) -> None:
+        connection = self._reader()
+        try:
+            connection.execute("begin")
+            try:
+                job.result = job.operation(Transaction(connection, self._statements, self.clock))
+            finally:
+                connection.execute("rollback")
+        except sqlite3.Error as exc:
+            job.error = StorageFailed(exc)
+        except BaseException as exc:
+            job.error = exc
+        deliver([job])
+
+    def _reader(self) -> sqlite3.Connection:
+        """This thread's own connection."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            connection.execute("pragma query_only = on")
+            self._local.connection = connection
+            self._open_readers.append(connection)
+        return connection
+
+    # -- connections ---------------------------------------------------------------------------------------------
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=512,
+            timeout=_BUSY_MS / 1_000,
+        )
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma foreign_keys = on")
+        return connection
+
+    def _in_transaction(self, work: migrate.Work) -> None:
+        self._connection.execute("begin immediate")
+        try:
+            work()
+        except BaseException:
+            self._roll_back()
+            raise
+        self._connection.execute("commit")
+
+
+def _nobody(announced: list[Announcement]) -> None:
+    """Nobody listens yet."""

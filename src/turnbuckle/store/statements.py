@@ -1,0 +1,74 @@
+"""All statements, read once from the .sql files beside this module.
+
+A statement is headed by `-- name` and a sentence. Slots: `{turn.columns}` names a row's columns for a select,
+`{turn.names}` and `{turn.values}` those of an insert, `{changes}` the columns an update was asked to write; the rest
+are the dialect's.
+"""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from turnbuckle.engine.instance import Instance
+from turnbuckle.engine.message import Message
+from turnbuckle.engine.operation import Operation
+from turnbuckle.engine.run import Run
+from turnbuckle.engine.signal import Signal
+from turnbuckle.engine.step import Step
+from turnbuckle.engine.turn import Turn
+from turnbuckle.store.dialect import Dialect
+
+ROWS: dict[str, type[msgspec.Struct]] = {
+    "instance": Instance,
+    "message": Message,
+    "operation": Operation,
+    "run": Run,
+    "signal": Signal,
+    "step": Step,
+    "turn": Turn,
+}
+_HEADER = re.compile(r"^-- (\w+)\n", re.MULTILINE)
+
+
+class Statements:
+    """The statements of one dialect, by name."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._texts = {name: dialect.adapt(_fill_rows(sql)) for name, sql in texts().items()}
+        self._updates: dict[tuple[str, tuple[str, ...]], str] = {}
+
+    def text(self, name: str) -> str:
+        return self._texts[name]
+
+    def update(self, name: str, columns: tuple[str, ...]) -> str:
+        """The update `name` that writes exactly `columns`."""
+        asked = (name, columns)
+        if asked not in self._updates:
+            changes = self._dialect.adapt(", ".join(f"{column} = :{column}" for column in columns))
+            self._updates[asked] = self._texts[name].replace("{changes}", changes)
+        return self._updates[asked]
+
+
+@lru_cache
+def texts() -> dict[str, str]:
+    """Every statement as it is written, by name; each name once over all files."""
+    found: dict[str, str] = {}
+    for file in sorted(Path(__file__).parent.glob("*.sql")):
+        _, *parts = _HEADER.split(file.read_text())
+        for name, sql in zip(parts[::2], parts[1::2], strict=True):
+            if name in found:
+                raise ValueError(f"{file.name}: statement {name} is there twice")
+            found[name] = sql.strip()
+    return found
+
+
+def _fill_rows(sql: str) -> str:
+    for noun, row in ROWS.items():
+        fields = row.__struct_fields__
+        sql = sql.replace(f"{{{noun}.columns}}", ", ".join(f"{noun}.{field}" for field in fields))
+        sql = sql.replace(f"{{{noun}.names}}", ", ".join(fields))
+        sql = sql.replace(f"{{{noun}.values}}", ", ".join(f":{field}" for field in fields))
+    return sql

@@ -1,0 +1,95 @@
+"""What an operation gets: one transaction of one database, with named statements and the store's time."""
+
+import enum
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from turnbuckle.store.statements import Statements
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+Topic = tuple[str, ...]  # what waiters wait for: ("ready", graph, type, version), ("finished", graph, instance, turn)
+Announcement = tuple[Topic, int]  # the topic, and from when on it is there
+
+
+class Cursor(Protocol):
+    rowcount: int
+
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+class Connection(Protocol):
+    def execute(self, query: Any, params: Any = ..., /) -> Any: ...
+
+
+class Durability(enum.Enum):
+    """What must be on the disk before an operation is answered (decisions 2 and 53)."""
+
+    SAVED = "saved"  # all it wrote
+    PROGRESS = "progress"  # nothing, on SQLite: a report without a new cursor
+    HEARTBEAT = "heartbeat"  # nothing, on both: a lost renewal costs at most an attempt
+
+
+class Transaction:
+    """Lives for one operation. Nothing slow happens inside: it may hold the only writer."""
+
+    def __init__(self, connection: Connection, statements: Statements, clock: Callable[[], int]) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._clock = clock
+        self._now_ms: int | None = None
+        self.announced: list[Announcement] = []
+        self.durability = Durability.SAVED
+
+    @property
+    def now_ms(self) -> int:
+        """The store's time, the same for the whole operation. Read at its first use: use it after the locks."""
+        if self._now_ms is None:
+            self._now_ms = self._clock()
+        return self._now_ms
+
+    def announce(self, *topic: str, at_ms: int = 0) -> None:
+        """Tell those who wait for `topic`, after the commit: it is there from `at_ms` on."""
+        self.announced.append((topic, at_ms))
+
+    def row(self, statement: str, /, **params: Any) -> tuple[Any, ...] | None:
+        """The first row, or None."""
+        found: tuple[Any, ...] | None = self._execute(statement, params).fetchone()
+        return found
+
+    def rows(self, statement: str, /, **params: Any) -> list[tuple[Any, ...]]:
+        return self._execute(statement, params).fetchall()
+
+    def one(self, statement: str, kind: type[Row], /, **params: Any) -> Row | None:
+        """The first row as a struct whose fields are the selected columns in order."""
+        found = self._execute(statement, params).fetchone()
+        return None if found is None else kind(*found)
+
+    def all(self, statement: str, kind: type[Row], /, **params: Any) -> list[Row]:
+        return [kind(*found) for found in self._execute(statement, params).fetchall()]
+
+    def run(self, statement: str, /, **params: Any) -> int:
+        """How many rows were written."""
+        return self._execute(statement, params).rowcount
+
+    def insert(self, statement: str, row: msgspec.Struct, /) -> int:
+        return self._execute(statement, fields(row)).rowcount
+
+    def save(self, statement: str, old: Row, new: Row, /) -> None:
+        """Write the columns in which `new` differs from `old`; nothing when none does."""
+        if old is new:
+            return
+        before, after = fields(old), fields(new)
+        changed = tuple(name for name, value in after.items() if value != before[name])
+        if changed:
+            self._connection.execute(self._statements.update(statement, changed), after)
+
+    def _execute(self, statement: str, params: dict[str, Any]) -> Cursor:
+        cursor: Cursor = self._connection.execute(self._statements.text(statement), params)
+        return cursor
+
+
+def fields(row: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in row.__struct_fields__}

@@ -1,7 +1,9 @@
 """The arrows between the rooms of `src` (docs/explanation/architecture.md), as one table."""
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "turnbuckle": {"msgspec", "uvicorn"},
     "turnbuckle.testing": {"turnbuckle", "lbb", "httpx"},
     "turnbuckle.cli": {"turnbuckle", "lbb", "httpx", "click", "rich", "uvicorn"},
-    "lbb": {"httpx", "pydantic", "aiohttp", "blake3"},
+    "lbb": {"httpx", "pydantic", "aiohttp", "blake3", "certifi", "yarl"},
 }
 
 
@@ -93,6 +95,15 @@ def test_imports_follow_the_arrows(module: str, path: Path) -> None:
 )
 def test_an_import_against_the_arrows_is_seen(imported: str, room: str) -> None:
     assert not is_allowed(imported, room)
+
+
+def test_the_sdk_declares_what_it_imports() -> None:
+    """A package that only comes along with another may stop coming along."""
+    project = tomllib.loads((SRC.parent / "pyproject.toml").read_text("utf-8"))["project"]
+
+    declared = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+
+    assert declared == ARROWS["lbb"]
 
 
 def test_every_room_exists() -> None:

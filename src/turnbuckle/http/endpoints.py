@@ -1,12 +1,50 @@
 """Every endpoint of the API, one row each. Dispatch, OpenAPI, the reference pages and contract tests loop over it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from turnbuckle.wire import blob, instance, run, server, turn
-from turnbuckle.wire import step as steps
+from turnbuckle.http import about
+from turnbuckle.operations import blob, instance, run, server, signal, step, turn
+from turnbuckle.wire import limits
+from turnbuckle.wire.blob import WorkflowBlob, WorkflowBlobGetQuery, WorkflowBlobPutQuery
+from turnbuckle.wire.instance import (
+    WorkflowInboxByTypeQuery,
+    WorkflowInboxByTypeResponse,
+    WorkflowInboxQuery,
+    WorkflowInboxResponse,
+    WorkflowInstance,
+    WorkflowInstanceControlRequest,
+    WorkflowInstanceCreateRequest,
+    WorkflowInstanceDeleteRequest,
+    WorkflowInstanceDeleteResponse,
+    WorkflowInstanceQuery,
+    WorkflowInstancesQuery,
+    WorkflowInstancesResponse,
+    WorkflowMessageRequest,
+)
+from turnbuckle.wire.run import WorkflowRunQuery, WorkflowRunResultsResponse, WorkflowRunsQuery, WorkflowRunsResponse
+from turnbuckle.wire.server import Health, NoQuery, Version, WorkflowStatus
+from turnbuckle.wire.step import (
+    WorkflowTurnCheckpointRequest,
+    WorkflowTurnOperationRequest,
+    WorkflowTurnProgressRequest,
+    WorkflowTurnWaitSignalRequest,
+)
+from turnbuckle.wire.turn import (
+    WorkflowTurn,
+    WorkflowTurnClaimRequest,
+    WorkflowTurnClaimResponse,
+    WorkflowTurnCompleteRequest,
+    WorkflowTurnFailRequest,
+    WorkflowTurnHistoryQuery,
+    WorkflowTurnHistoryResponse,
+    WorkflowTurnLeaseRequest,
+    WorkflowTurnQuery,
+    WorkflowTurnSignalRequest,
+)
 
 Method = Literal["GET", "POST"]
 Role = Literal["admin", "write", "read", "review"]
@@ -17,17 +55,29 @@ WRITERS: frozenset[Role] = frozenset({"admin", "write"})
 
 @dataclass(frozen=True)
 class Endpoint:
+    """One route. A GET reads its query, a POST its body; with `raw_body` the body is bytes beside the query."""
+
     method: Method
     path: str
-    operation: str
+    run: Callable[..., Any]  # (transaction, graph id, request); for routes outside a graph see about.py
     summary: str
     answer: type[msgspec.Struct] | None  # None: raw bytes
     body: type[msgspec.Struct] | None = None
-    query: type[msgspec.Struct] = server.NoQuery
+    query: type[msgspec.Struct] = NoQuery
     raw_body: bool = False
+    body_bytes: int = limits.BODY_BYTES
     refusals: tuple[str, ...] = ()
     roles: frozenset[Role] | None = WRITERS  # None: open without a key (decision 20)
     in_graph: bool = True  # takes `graph` and `stack`
+
+    @property
+    def name(self) -> str:
+        """`turn.claim` and the like, unique."""
+        return f"{self.run.__module__.rsplit('.', 1)[-1]}.{self.run.__name__}"
+
+    @property
+    def is_of_engine(self) -> bool:
+        return self.path.startswith("/v1/workflows")
 
 
 HELD = ("instance_not_found", "turn_lease_lost", "conflict")
@@ -35,241 +85,241 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/health",
-        "server.health",
+        about.health,
         "Whether the server takes requests.",
-        server.Health,
+        Health,
         roles=None,
         in_graph=False,
     ),
     Endpoint(
         "GET",
         "/version",
-        "server.version",
+        about.version,
         "The contract and what the server can do.",
-        server.Version,
+        Version,
         roles=None,
         in_graph=False,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/instances",
-        "instance.create",
+        instance.create,
         "Start an instance, or get the one the same request started.",
-        instance.WorkflowInstance,
-        body=instance.WorkflowInstanceCreateRequest,
+        WorkflowInstance,
+        body=WorkflowInstanceCreateRequest,
         refusals=("conflict", "payload_too_large"),
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances",
-        "instance.list",
+        instance.list_page,
         "Instances of the graph by id.",
-        instance.WorkflowInstancesResponse,
-        query=instance.WorkflowInstancesQuery,
+        WorkflowInstancesResponse,
+        query=WorkflowInstancesQuery,
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances/get",
-        "instance.get",
+        instance.get,
         "One instance, as of now.",
-        instance.WorkflowInstance,
-        query=instance.WorkflowInstanceQuery,
+        WorkflowInstance,
+        query=WorkflowInstanceQuery,
         refusals=("instance_not_found",),
         roles=READERS,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/instances/message",
-        "instance.send",
+        instance.send,
         "Admit a message once under its id; the answer is its turn.",
-        turn.WorkflowTurn,
-        body=instance.WorkflowMessageRequest,
+        WorkflowTurn,
+        body=WorkflowMessageRequest,
         refusals=("instance_not_found", "conflict", "payload_too_large"),
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances/inbox",
-        "instance.inbox",
+        instance.inbox,
         "Unfinished turns of an instance, oldest first.",
-        instance.WorkflowInboxResponse,
-        query=instance.WorkflowInboxQuery,
+        WorkflowInboxResponse,
+        query=WorkflowInboxQuery,
         refusals=("instance_not_found",),
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances/history",
-        "turn.history",
+        turn.history,
         "Finished turns of an instance, oldest first.",
-        turn.WorkflowTurnHistoryResponse,
-        query=turn.WorkflowTurnHistoryQuery,
+        WorkflowTurnHistoryResponse,
+        query=WorkflowTurnHistoryQuery,
         refusals=("instance_not_found",),
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances/turn",
-        "turn.get",
+        turn.get,
         "One turn, as of now; with wait_ms, as soon as it has finished.",
-        turn.WorkflowTurn,
-        query=turn.WorkflowTurnQuery,
+        WorkflowTurn,
+        query=WorkflowTurnQuery,
         refusals=("instance_not_found", "turn_not_found"),
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances/runs",
-        "run.list",
+        run.list_page,
         "Run summaries of an instance, newest first.",
-        run.WorkflowRunsResponse,
-        query=run.WorkflowRunsQuery,
+        WorkflowRunsResponse,
+        query=WorkflowRunsQuery,
         refusals=("instance_not_found",),
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/instances/run",
-        "run.get",
+        run.get,
         "One run with what it did to each input.",
-        run.WorkflowRunResultsResponse,
-        query=run.WorkflowRunQuery,
+        WorkflowRunResultsResponse,
+        query=WorkflowRunQuery,
         refusals=("instance_not_found",),
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/inbox",
-        "instance.inbox_by_type",
+        instance.inbox_by_type,
         "Instances of a type that have unfinished turns.",
-        instance.WorkflowInboxByTypeResponse,
-        query=instance.WorkflowInboxByTypeQuery,
+        WorkflowInboxByTypeResponse,
+        query=WorkflowInboxByTypeQuery,
         roles=READERS,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/instances/control",
-        "instance.control",
+        instance.control,
         "Pause, resume, retry, skip, cancel or wake.",
-        instance.WorkflowInstance,
-        body=instance.WorkflowInstanceControlRequest,
+        WorkflowInstance,
+        body=WorkflowInstanceControlRequest,
         refusals=("instance_not_found", "turn_not_found", "conflict"),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/instances/delete",
-        "instance.delete",
+        instance.delete,
         "Remove an instance with its turns and history.",
-        instance.WorkflowInstanceDeleteResponse,
-        body=instance.WorkflowInstanceDeleteRequest,
+        WorkflowInstanceDeleteResponse,
+        body=WorkflowInstanceDeleteRequest,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/claim",
-        "turn.claim",
+        turn.claim,
         "Take the next ready turn of the named types; waits for one.",
-        turn.WorkflowTurnClaimResponse,
-        body=turn.WorkflowTurnClaimRequest,
+        WorkflowTurnClaimResponse,
+        body=WorkflowTurnClaimRequest,
         refusals=("execution_credentials_disabled",),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/heartbeat",
-        "turn.heartbeat",
+        turn.heartbeat,
         "Renew the lease.",
-        turn.WorkflowTurn,
-        body=turn.WorkflowTurnLeaseRequest,
+        WorkflowTurn,
+        body=WorkflowTurnLeaseRequest,
         refusals=HELD,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/operation",
-        "step.begin",
+        step.begin,
         "Begin a step; answers its resume cursor.",
-        turn.WorkflowTurn,
-        body=steps.WorkflowTurnOperationRequest,
+        WorkflowTurn,
+        body=WorkflowTurnOperationRequest,
         refusals=HELD,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/progress",
-        "step.progress",
+        step.progress,
         "Report progress of the step that runs, and save its cursor.",
-        turn.WorkflowTurn,
-        body=steps.WorkflowTurnProgressRequest,
+        WorkflowTurn,
+        body=WorkflowTurnProgressRequest,
         refusals=(*HELD, "payload_too_large"),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/checkpoint",
-        "step.save",
+        step.save,
         "Save a step's output, or a sleep.",
-        turn.WorkflowTurn,
-        body=steps.WorkflowTurnCheckpointRequest,
+        WorkflowTurn,
+        body=WorkflowTurnCheckpointRequest,
         refusals=(*HELD, "payload_too_large"),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/wait-signal",
-        "signal.wait",
+        signal.wait,
         "Take a signal that is there, or wait for it without a worker.",
-        turn.WorkflowTurn,
-        body=steps.WorkflowTurnWaitSignalRequest,
+        WorkflowTurn,
+        body=WorkflowTurnWaitSignalRequest,
         refusals=HELD,
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/signal",
-        "signal.send",
+        signal.send,
         "Deliver a signal to one turn, once under its event id.",
-        turn.WorkflowTurn,
-        body=turn.WorkflowTurnSignalRequest,
+        WorkflowTurn,
+        body=WorkflowTurnSignalRequest,
         refusals=("instance_not_found", "turn_not_found", "conflict", "payload_too_large"),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/complete",
-        "turn.complete",
+        turn.complete,
         "End the turn: state, result and continuation in one write.",
-        turn.WorkflowTurn,
-        body=turn.WorkflowTurnCompleteRequest,
+        WorkflowTurn,
+        body=WorkflowTurnCompleteRequest,
         refusals=(*HELD, "payload_too_large"),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/turns/fail",
-        "turn.fail",
+        turn.fail,
         "End the attempt: retry, wait without counting, or fail for good.",
-        turn.WorkflowTurn,
-        body=turn.WorkflowTurnFailRequest,
+        WorkflowTurn,
+        body=WorkflowTurnFailRequest,
         refusals=(*HELD, "payload_too_large"),
     ),
     Endpoint(
         "POST",
         "/v1/workflows/blobs",
-        "blob.put",
+        blob.put,
         "Keep bytes under their SHA-256.",
-        blob.WorkflowBlob,
-        query=blob.WorkflowBlobPutQuery,
+        WorkflowBlob,
+        query=WorkflowBlobPutQuery,
         raw_body=True,
         refusals=("payload_too_large",),
     ),
     Endpoint(
         "GET",
         "/v1/workflows/blobs",
-        "blob.get",
+        blob.get,
         "The bytes of a blob.",
         None,
-        query=blob.WorkflowBlobGetQuery,
+        query=WorkflowBlobGetQuery,
         refusals=("blob_not_found",),
         roles=READERS,
     ),
     Endpoint(
         "GET",
         "/v1/workflows/status",
-        "server.status",
+        server.status,
         "Whether the engine is on, and what it holds.",
-        server.WorkflowStatus,
+        WorkflowStatus,
         roles=READERS,
     ),
 )

@@ -41,12 +41,14 @@ def refusals(endpoint: Endpoint) -> tuple[str, ...]:
     codes = _ANYWHERE + endpoint.refusals
     if endpoint.roles is not None:
         codes += _KEYED
-    return codes + _ENGINE if endpoint.path.startswith("/v1/workflows") else codes
+    if endpoint.body is not None or endpoint.raw_body:
+        codes += ("payload_too_large",)
+    return codes + _ENGINE if endpoint.is_of_engine else codes
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "operationId": endpoint.operation,
+        "operationId": endpoint.name,
         "summary": endpoint.summary,
         "responses": {"200": _answer(endpoint)} | _errors(endpoint),
         "security": [] if endpoint.roles is None else [{"bearer": []}, {"key": []}],
@@ -92,7 +94,8 @@ def _answer(endpoint: Endpoint) -> dict[str, Any]:
 def _errors(endpoint: Endpoint) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
     for code in refusals(endpoint):
-        by_status.setdefault(ERRORS[code].status, []).append(code)
+        if code not in by_status.setdefault(ERRORS[code].status, []):
+            by_status[ERRORS[code].status].append(code)
     return {
         str(status): {
             "description": ", ".join(f"`{code}`" for code in codes),

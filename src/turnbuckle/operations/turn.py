@@ -17,7 +17,7 @@ from turnbuckle.store import message as messages
 from turnbuckle.store import signal as signals
 from turnbuckle.store import step as steps
 from turnbuckle.store import turn as turns
-from turnbuckle.store.transaction import Durability, Transaction
+from turnbuckle.store.transaction import Durability, Topic, Transaction
 from turnbuckle.store.turn import Whole
 from turnbuckle.wire import limits
 from turnbuckle.wire.base import Json
@@ -252,3 +252,21 @@ def _answer(tx: Transaction, whole: Whole, version: str, state_after: Json | byt
     after = None if state_after is None else bytes(state_after)
     log, heard = steps.log(tx, whole.turn), signals.log(tx, whole.turn)
     return answers.of_turn(whole, version, log, heard, tx.now_ms, after)
+
+
+# -- waiting for it ----------------------------------------------------------------------------------------------
+
+
+def ready_topics(graph_id: str, request: WorkflowTurnClaimRequest) -> list[Topic]:
+    """What a claim waits for: one topic per pair."""
+    return [("ready", graph_id, pair.workflow_type, pair.version) for pair in request.workflows]
+
+
+def next_ready_at(tx: Transaction, topics: list[Topic]) -> list[tuple[Topic, int]]:
+    """When the next turn of each topic becomes ready, without those that none will."""
+    times = [(topic, instances.next_claimable_at(tx, *topic[1:])) for topic in topics]
+    return [(topic, at_ms) for topic, at_ms in times if at_ms is not None]
+
+
+def has_ended(shown: WorkflowTurn) -> bool:
+    return shown.status in rules.ENDED

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from turnbuckle.store.clock import Clock
 from turnbuckle.store.transaction import Announcement, Transaction
@@ -62,7 +62,7 @@ class StorageFailed(Refused):
 
 
 class Database(Protocol):
-    kind: str  # "sqlite" or "postgresql"
+    kind: Literal["sqlite", "postgresql"]
     clock: Clock
     listener: Callable[[list[Announcement]], None]  # called after each commit with what it announced
 

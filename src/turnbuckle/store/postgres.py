@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -28,7 +28,7 @@ _NOW = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
 
 
 class PostgresDatabase:
-    kind = "postgresql"
+    kind: Literal["sqlite", "postgresql"] = "postgresql"
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self._url = url

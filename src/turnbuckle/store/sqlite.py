@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Literal
 
 from turnbuckle.store import migrate
 from turnbuckle.store.clock import Clock, ProcessClock
@@ -31,7 +32,7 @@ class GroupLost(Exception):
 
 
 class SqliteDatabase:
-    kind = "sqlite"
+    kind: Literal["sqlite", "postgresql"] = "sqlite"
 
     def __init__(self, path: str, clock: Clock | None = None) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -21,22 +21,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 Name = Annotated[str, Meta(pattern=limits.NAME_PATTERN)]
 # Not blank, no control characters; slashes and emoji are fine (decision 10).
-Id = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=limits.ID_CHARS,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*\Z",
-    ),
-]
-WorkerName = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=limits.WORKER_CHARS,
-        pattern=r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z",
-    ),
-]
+ID_PATTERN = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*\Z"
+WORKER_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"
+Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS, pattern=ID_PATTERN)]
+WorkerName = Annotated[str, Meta(min_length=1, max_length=limits.WORKER_CHARS, pattern=WORKER_PATTERN)]
 Token = Annotated[str, Meta(max_length=256)]
 TurnNumber = Annotated[int, Meta(ge=0, le=limits.INT_MAX)]
 Count = Annotated[int, Meta(ge=0, le=limits.INT_MAX)]

@@ -1,0 +1,22 @@
+"""Settings of a server process."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_PORT = 7400
+DATA_FILE = "turnbuckle.db"
+
+
+@dataclass(frozen=True)
+class Config:
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    data: Path = Path(".turnbuckle")  # the folder of the SQLite store
+    database: str | None = None  # a postgresql:// URL instead of the folder
+    workflows: bool = True
+    mode: str = "serve"  # or "dev": the well-known key, loopback only
+
+    @property
+    def store(self) -> str:
+        """Where the store is: a URL, or the path of the SQLite file."""
+        return self.database or str(self.data / DATA_FILE)

@@ -1,0 +1,151 @@
+"""The ASGI app: find the endpoint, check key and body, run the operation, answer.
+
+Every path is fixed, so routing is one dictionary; refusals become the one error shape here and nowhere else.
+"""
+
+import asyncio
+import itertools
+import json
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from turnbuckle import CONTRACT_VERSION
+from turnbuckle.config import Config
+from turnbuckle.http import body, openapi, pages
+from turnbuckle.http.auth import Auth
+from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
+from turnbuckle.http.failures import envelope
+from turnbuckle.http.longpoll import LongPoll
+from turnbuckle.http.request import ClientGone, Receive, Request
+from turnbuckle.http.store import AsyncStore
+from turnbuckle.http.waiting import WaitingRoom
+from turnbuckle.operations import graph, turn
+from turnbuckle.store.database import Database, Lane
+from turnbuckle.store.key import Grant
+from turnbuckle.store.transaction import Announcement, Transaction
+from turnbuckle.wire.errors import Refused
+
+log = logging.getLogger("turnbuckle.http")
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+_JSON, _BYTES = b"application/json", b"application/octet-stream"
+_LARGE_BLOB_BYTES = 256 * 1024
+_VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
+_OPEN = Grant("", "", "")  # for routes that need no key
+
+
+class App:
+    """One server process's HTTP face over one database."""
+
+    def __init__(self, database: Database, config: Config) -> None:
+        self.config = config
+        self._database = database
+        self._routes: dict[tuple[str, str], Endpoint] = {(e.method, e.path): e for e in ENDPOINTS}
+        self._paths = {endpoint.path for endpoint in ENDPOINTS}
+        run = secrets.token_hex(4)  # ids of two runs of a server differ
+        self._request_ids = (f"req_{run}{number:06x}" for number in itertools.count(1))
+        self._pages = pages.pages(lambda: json.dumps(openapi.document()).encode())
+
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Serve from this loop. Called once, before the first request."""
+        self.store = AsyncStore(self._database, loop)
+        self.room = WaitingRoom(loop)
+        self._auth = Auth(self.store)
+        poll = LongPoll(self.store, self.room)
+        self._waiting: dict[Callable[..., Any], Any] = {turn.claim: poll.claim, turn.get: poll.finished}
+
+        def announce(announced: list[Announcement]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.room.announce, announced, self._database.clock())
+
+        self._database.listener = announce
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"no {scope['type']} here")
+        request_id = next(self._request_ids)
+        request = Request(scope, receive)
+        try:
+            status, kind, content = 200, *await self._answer(request)
+        except Refused as refused:
+            status, kind, content = refused.kind.status, _JSON, envelope(refused, request_id)
+        except ClientGone:
+            return
+        except Exception:
+            log.exception("%s %s failed (request %s)", request.method, request.path, request_id)
+            status, kind = 500, _JSON
+            content = envelope(Refused("internal", "the server met an error of its own"), request_id)
+        await _send(send, status, kind, content, request_id)
+
+    async def _answer(self, request: Request) -> tuple[bytes, bytes]:
+        endpoint = self._routes.get((request.method, request.path))
+        if endpoint is None:
+            return self._page(request)
+        if not endpoint.in_graph:
+            return _JSON, msgspec.json.encode(endpoint.run(self))
+        query = request.query()
+        stack, name = query.pop("stack", None), query.pop("graph", "main")
+        grant = await self._auth.check(endpoint, request.headers, stack)
+        if endpoint.is_of_engine and not self.config.workflows:
+            raise Refused("workflows_disabled", "the workflow engine is switched off on this server")
+        graph.check_name(name)
+        answer = await self._run(endpoint, request, query, _graph_of(endpoint, grant, name))
+        return (_BYTES, answer) if isinstance(answer, bytes) else (_JSON, msgspec.json.encode(answer))
+
+    async def _run(
+        self, endpoint: Endpoint, request: Request, query: dict[str, str], graph_of: Callable[[Transaction], str]
+    ) -> Any:
+        content = await request.body(endpoint.body_bytes)
+        asked = await _read(endpoint, query, content)
+        if endpoint.run in self._waiting:
+            return await self._waiting[endpoint.run](graph_of, asked, request.gone)
+        more = (content,) if endpoint.raw_body else ()
+        is_brief = request.headers.get(b"prefer") == b"return=minimal"
+
+        def operation(tx: Transaction) -> Any:
+            graph_id = graph_of(tx)
+            answer = endpoint.run(tx, graph_id, asked, *more)
+            if isinstance(answer, turn.Changed):
+                return answer.brief if is_brief and answer.brief is not None else turn.answer(tx, answer)
+            return answer
+
+        if endpoint.method == "GET":
+            return await self.store.read(operation)
+        lane = Lane.BULK if endpoint.raw_body and len(content) > _LARGE_BLOB_BYTES else Lane.TURNS
+        return await self.store.write(operation, lane)
+
+    def _page(self, request: Request) -> tuple[bytes, bytes]:
+        if request.method == "GET" and request.path in self._pages:
+            kind, content = self._pages[request.path]
+            return kind, content()
+        if request.path in self._paths:
+            raise Refused("method_not_allowed", f"{request.path} does not take {request.method}")
+        raise Refused("not_found", f"there is no {request.method} {request.path}")
+
+
+def _graph_of(endpoint: Endpoint, grant: Grant, name: str) -> Callable[[Transaction], str]:
+    find = graph.look if endpoint.method == "GET" else graph.use
+    return lambda tx: find(tx, grant.environment, name)
+
+
+async def _read(endpoint: Endpoint, query: dict[str, str], content: bytes) -> msgspec.Struct:
+    if endpoint.body is None:
+        return body.convert(query, endpoint.query)
+    body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
+    if len(content) > body.LARGE_BYTES:
+        return await asyncio.to_thread(body.decode, content, endpoint.body)
+    return body.decode(content, endpoint.body)
+
+
+async def _send(send: Send, status: int, kind: bytes, content: bytes, request_id: str) -> None:
+    headers = [
+        (b"content-type", kind),
+        (b"content-length", str(len(content)).encode()),
+        (b"x-request-id", request_id.encode()),
+        _VERSION_HEADER,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

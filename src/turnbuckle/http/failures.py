@@ -1,0 +1,24 @@
+"""Refusals as answers: the one JSON shape of every error (lbb-engine 2.6)."""
+
+import msgspec
+from msgspec import UNSET
+
+from turnbuckle.wire.errors import ErrorBody, ErrorEnvelope, Refused
+
+
+def envelope(refused: Refused, request_id: str) -> bytes:
+    """The error's JSON: what was wrong, then what to do next."""
+    kind = refused.kind
+    return msgspec.json.encode(
+        ErrorEnvelope(
+            error=ErrorBody(
+                type=kind.type,
+                code=kind.code,
+                message=f"{refused.message}. {kind.sentence}",
+                param=refused.param,
+                request_id=request_id,
+                retryable=UNSET if kind.retryable is None else kind.retryable,
+                details=refused.details,
+            )
+        )
+    )

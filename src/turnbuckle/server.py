@@ -1,0 +1,87 @@
+"""One server process: the store, the app over it, upkeep, and an orderly end."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+
+import uvicorn
+
+from turnbuckle import upkeep
+from turnbuckle.config import Config
+from turnbuckle.http.app import App
+from turnbuckle.store.database import Database, open_database
+
+_DRAIN_S = 10  # for requests in flight; long polls are answered at once
+_BACKLOG = 2_048
+Ready = Callable[[str], None]
+
+
+def serve(config: Config, ready: Ready, prepare: Callable[[Database], None] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, then answer what is in flight and close the store.
+
+    `ready` is called with the address once requests are taken; `prepare` with the open store before that.
+    Raises OSError when the address is taken.
+    """
+    with (
+        contextlib.closing(socket.create_server((config.host, config.port), backlog=_BACKLOG)) as listening,
+        contextlib.closing(open_database(config.store)) as database,
+    ):
+        if prepare is not None:
+            prepare(database)
+        with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
+            runner.run(_serve(App(database, config), listening, ready))
+
+
+async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
+    app.bind(asyncio.get_running_loop())
+    work = asyncio.create_task(upkeep.run(app.store))
+    try:
+        await _Server(app, listening, ready).serve(sockets=[listening])
+    finally:
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that says when it listens, and whose stop signals also end the long polls."""
+
+    def __init__(self, app: App, listening: socket.socket, ready: Ready) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="httptools",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=_DRAIN_S,
+            )
+        )
+        self._app = app
+        self._address = "http://{}:{}".format(*listening.getsockname()[:2])
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready(self._address)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """The first SIGTERM or SIGINT drains, a second one gives up on what is in flight."""
+        loop, numbers = asyncio.get_running_loop(), (signal.SIGTERM, signal.SIGINT)
+        for number in numbers:
+            loop.add_signal_handler(number, self._stop)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    def _stop(self) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._app.room.close()

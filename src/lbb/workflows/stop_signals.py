@@ -1,0 +1,38 @@
+"""SIGTERM and SIGINT while `WorkflowWorker.run` serves (lbb-engine 5.10). Only the main thread can have them."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def stop_signals(drain: Callable[[], None], release: Callable[[], None]) -> Iterator[None]:
+    """SIGTERM drains, a second one releases; SIGINT releases, one more raises KeyboardInterrupt.
+
+    The handlers before are restored at the end. Off the main thread nothing is installed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    counts = {signal.SIGTERM: 0, signal.SIGINT: 0}
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        name = signal.Signals(number)
+        counts[name] += 1
+        if name is signal.SIGTERM and counts[name] == 1 and not counts[signal.SIGINT]:
+            drain()
+        elif name is signal.SIGINT and counts[name] > 1:
+            raise KeyboardInterrupt
+        else:
+            release()
+
+    before = {name: signal.getsignal(name) for name in counts}
+    try:
+        for name in counts:
+            signal.signal(name, on_signal)
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler if handler is not None else signal.SIG_DFL)

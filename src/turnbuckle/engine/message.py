@@ -13,7 +13,6 @@ class Message(msgspec.Struct, frozen=True):
     body_hash: bytes
     body: bytes | None  # None once pruned (decision 7)
     body_bytes: int
-    origin: bytes | None
     received_at_ms: int
 
 

@@ -54,7 +54,6 @@ def end(
     turn: Turn,
     steps: bytes,
     operation: Operation | None,
-    origin: bytes | None,
     results: WorkflowRunResultsReport | None = None,
 ) -> Run:
     """The record of the run that `turn` has just ended."""
@@ -80,7 +79,7 @@ def end(
         turn.queue_after or 0,
         steps,
         turn.phases or b"[]",
-        origin,
+        turn.origin,
         counters,
         sample,
         progress["done"] if progress else None,

@@ -43,6 +43,7 @@ class Turn(msgspec.Struct, frozen=True):
     ready_at_ms: int  # from when a worker may claim it
     created_at_ms: int
     updated_at_ms: int
+    origin: bytes | None = None  # where its message came from
     attempt: int = 0  # of the last claim; 0 before the first
     next_attempt: int = 1  # what the next claim that is no resume will say
     failures: int = 0  # counted since the turn was admitted or retried by a person
@@ -71,9 +72,9 @@ class Turn(msgspec.Struct, frozen=True):
         return self.status in ENDED
 
 
-def admit(graph_id: str, instance_id: str, number: int, now_ms: int) -> Turn:
+def admit(graph_id: str, instance_id: str, number: int, origin: bytes | None, now_ms: int) -> Turn:
     """The turn of a new message, ready at once."""
-    return Turn(graph_id, instance_id, number, QUEUED, now_ms, now_ms, now_ms)
+    return Turn(graph_id, instance_id, number, QUEUED, now_ms, now_ms, now_ms, origin)
 
 
 def as_of(turn: Turn, operation: Operation | None, max_attempts: int, now_ms: int) -> Turn:

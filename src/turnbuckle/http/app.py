@@ -19,13 +19,13 @@ from turnbuckle.http import body, openapi, pages
 from turnbuckle.http.auth import Auth
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
+from turnbuckle.http.graphs import Graphs
 from turnbuckle.http.longpoll import LongPoll
 from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
-from turnbuckle.operations import graph, turn
+from turnbuckle.operations import turn
 from turnbuckle.store.database import Database, Lane
-from turnbuckle.store.key import Grant
 from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire.errors import Refused
 
@@ -34,7 +34,6 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _JSON, _BYTES = b"application/json", b"application/octet-stream"
 _LARGE_BLOB_BYTES = 256 * 1024
 _VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
-_OPEN = Grant("", "", "")  # for routes that need no key
 
 
 class App:
@@ -54,6 +53,7 @@ class App:
         self.store = AsyncStore(self._database, loop)
         self.room = WaitingRoom(loop)
         self._auth = Auth(self.store)
+        self._graphs = Graphs(self.store)
         poll = LongPoll(self.store, self.room)
         self._waiting: dict[Callable[..., Any], Any] = {turn.claim: poll.claim, turn.get: poll.finished}
 
@@ -91,22 +91,19 @@ class App:
         grant = await self._auth.check(endpoint, request.headers, stack)
         if endpoint.is_of_engine and not self.config.workflows:
             raise Refused("workflows_disabled", "the workflow engine is switched off on this server")
-        graph.check_name(name)
-        answer = await self._run(endpoint, request, query, _graph_of(endpoint, grant, name))
+        graph_id = await self._graphs.find(grant.environment, name, make=endpoint.method == "POST")
+        answer = await self._run(endpoint, request, query, graph_id)
         return (_BYTES, answer) if isinstance(answer, bytes) else (_JSON, msgspec.json.encode(answer))
 
-    async def _run(
-        self, endpoint: Endpoint, request: Request, query: dict[str, str], graph_of: Callable[[Transaction], str]
-    ) -> Any:
+    async def _run(self, endpoint: Endpoint, request: Request, query: dict[str, str], graph_id: str) -> Any:
         content = await request.body(endpoint.body_bytes)
         asked = await _read(endpoint, query, content)
         if endpoint.run in self._waiting:
-            return await self._waiting[endpoint.run](graph_of, asked, request.gone)
+            return await self._waiting[endpoint.run](graph_id, asked, request.gone)
         more = (content,) if endpoint.raw_body else ()
         is_brief = request.headers.get(b"prefer") == b"return=minimal"
 
         def operation(tx: Transaction) -> Any:
-            graph_id = graph_of(tx)
             answer = endpoint.run(tx, graph_id, asked, *more)
             if isinstance(answer, turn.Changed):
                 return answer.brief if is_brief and answer.brief is not None else turn.answer(tx, answer)
@@ -124,11 +121,6 @@ class App:
         if request.path in self._paths:
             raise Refused("method_not_allowed", f"{request.path} does not take {request.method}")
         raise Refused("not_found", f"there is no {request.method} {request.path}")
-
-
-def _graph_of(endpoint: Endpoint, grant: Grant, name: str) -> Callable[[Transaction], str]:
-    find = graph.look if endpoint.method == "GET" else graph.use
-    return lambda tx: find(tx, grant.environment, name)
 
 
 async def _read(endpoint: Endpoint, query: dict[str, str], content: bytes) -> msgspec.Struct:

@@ -13,7 +13,6 @@ from turnbuckle.store.transaction import Topic, Transaction
 from turnbuckle.wire import limits
 from turnbuckle.wire.turn import WorkflowTurn, WorkflowTurnClaimRequest, WorkflowTurnClaimResponse, WorkflowTurnQuery
 
-GraphOf = Callable[[Transaction], str]
 Gone = Callable[[], Awaitable[None]]  # returns when the client has closed the connection
 Look = Callable[[], Awaitable[bool]]
 
@@ -23,15 +22,10 @@ class LongPoll:
         self._store = store
         self._room = room
 
-    async def claim(
-        self, graph_of: GraphOf, request: WorkflowTurnClaimRequest, gone: Gone
-    ) -> WorkflowTurnClaimResponse:
+    async def claim(self, graph_id: str, request: WorkflowTurnClaimRequest, gone: Gone) -> WorkflowTurnClaimResponse:
         """The next ready turn, waited for up to wait_ms. A connection that has closed is given none."""
-        graph_id = ""
 
         def try_claim(tx: Transaction) -> WorkflowTurnClaimResponse:
-            nonlocal graph_id
-            graph_id = graph_of(tx)
             return turn.claim(tx, graph_id, request)
 
         response = await self._store.write(try_claim)
@@ -55,13 +49,10 @@ class LongPoll:
             self._room.expect(topic, at_ms - now_ms)
         return False
 
-    async def finished(self, graph_of: GraphOf, query: WorkflowTurnQuery, gone: Gone) -> WorkflowTurn:
+    async def finished(self, graph_id: str, query: WorkflowTurnQuery, gone: Gone) -> WorkflowTurn:
         """The turn, as soon as it has finished or after wait_ms (decision 45)."""
-        graph_id = ""
 
         def look(tx: Transaction) -> WorkflowTurn:
-            nonlocal graph_id
-            graph_id = graph_of(tx)
             return turn.get(tx, graph_id, query)
 
         shown = await self._store.read(look)

@@ -76,7 +76,6 @@ create table message (
   body_hash bytea not null,
   body bytea,                         -- null once pruned: the id stays known
   body_bytes bigint not null,
-  origin bytea,
   received_at_ms bigint not null,
   primary key (graph_id, instance_id, number)
 );
@@ -90,6 +89,7 @@ create table turn (
   ready_at_ms bigint not null,
   created_at_ms bigint not null,
   updated_at_ms bigint not null,
+  origin bytea,
   attempt bigint not null,
   next_attempt bigint not null,
   failures bigint not null,

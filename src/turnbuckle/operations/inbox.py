@@ -14,7 +14,6 @@ from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.operation import Operation
 from turnbuckle.engine.turn import FAILED, HELD, Turn
 from turnbuckle.store import instance as instances
-from turnbuckle.store import message as messages
 from turnbuckle.store import run as runs
 from turnbuckle.store import step as steps
 from turnbuckle.store import turn as turns
@@ -26,12 +25,17 @@ from turnbuckle.wire.run import WorkflowRunResultsReport
 class Inbox:
     """The locked instance, the head of its inbox and the head's operation, settled as of now."""
 
-    def __init__(self, tx: Transaction, instance: Instance) -> None:
+    def __init__(self, tx: Transaction, instance: Instance, head: tuple[Turn, Operation | None] | None = None) -> None:
+        """`head` is the instance's current turn, when it is loaded already."""
         self.tx = tx
         self._stored = self.instance = instance
         self.head: Turn | None = None
         self.operation: Operation | None = None
-        self._load_head(instance.head)
+        if head is None and instance.head is not None:
+            head = turns.load(tx, instance.graph_id, instance.instance_id, instance.head)
+            if head is None:
+                raise LookupError(f"instance {instance.instance_id} lacks its current turn {instance.head}")
+        self._stand_at(head)
 
     @classmethod
     def open(cls, tx: Transaction, graph_id: str, instance_id: str) -> "Inbox":
@@ -47,6 +51,13 @@ class Inbox:
         inbox = cls.open(tx, graph_id, instance_id)
         inbox.check_held(turn, token)
         return inbox
+
+    def turn(self, number: int) -> Turn | None:
+        """The head or any other turn of the instance."""
+        if self.head is not None and self.head.number == number:
+            return self.head
+        found = turns.load(self.tx, self.instance.graph_id, self.instance.instance_id, number)
+        return None if found is None else found[0]
 
     def check_held(self, turn: int, token: str) -> Turn:
         """The head, when the token holds it and it is turn number `turn`."""
@@ -115,19 +126,11 @@ class Inbox:
 
     # -- loading and settling ------------------------------------------------------------------------------------
 
-    def _load_head(self, number: int | None) -> None:
-        self.head = self.operation = None
-        if number is None:
-            return
-        found = turns.load(self.tx, self.instance.graph_id, self.instance.instance_id, number)
-        if found is None:
-            raise LookupError(f"instance {self.instance.instance_id} lacks its current turn {number}")
-        self.head, self.operation = found
-        self._settle()
-
-    def _settle(self) -> None:
+    def _stand_at(self, head: tuple[Turn, Operation | None] | None) -> None:
         """Let what time alone decides happen: an attempt whose lease or deadline has passed fails."""
-        assert self.head is not None
+        self.head, self.operation = head or (None, None)
+        if self.head is None:
+            return
         settled = turn_rules.as_of(self.head, self.operation, self.instance.max_attempts, self.tx.now_ms)
         if settled is not self.head:
             self.put(settled)
@@ -137,17 +140,15 @@ class Inbox:
         has_more = self.instance.pending > 1
         where = (gone.graph_id, gone.instance_id, gone.number)
         head = turns.next_unfinished(self.tx, *where) if has_more else None
-        number = None if head is None else head.number
+        number = None if head is None else head[0].number
         self.instance = instance_rules.let_go(self.instance, gone, changes, number, self.tx.now_ms)
-        self._load_head(number)
+        self._stand_at(head)
 
     def _record_run(self, turn: Turn, results: WorkflowRunResultsReport | None) -> Turn:
         turn = turn_rules.with_queue(turn, self.instance.pending - (turn.finished_at_ms is not None))
-        message = messages.get(self.tx, turn.graph_id, turn.instance_id, turn.number)
         log = [{"key": key, "at_ms": at_ms} for key, at_ms in steps.times(self.tx, turn)]
-        origin = None if message is None else message.origin
         saved_steps = json.dumps(log).encode()
-        runs.add(self.tx, run_rules.end(self.instance, turn, saved_steps, self.operation, origin, results))
+        runs.add(self.tx, run_rules.end(self.instance, turn, saved_steps, self.operation, results))
         return turn
 
 

@@ -77,13 +77,16 @@ def send(tx: Transaction, graph_id: str, request: WorkflowMessageRequest) -> tur
     body = size.check("message", bytes(request.message), limits.MESSAGE_BYTES)
     origin = None if request.origin is None else msgspec.json.encode(request.origin)
     size.check("origin", origin or b"", limits.ORIGIN_BYTES)
-    inbox = Inbox.open(tx, graph_id, request.workflow_id)
+    instance = instances.lock(tx, graph_id, request.workflow_id)
+    if instance is None:
+        raise missing(request.workflow_id)
     message_id = request.id.encode()
     known = messages.find(tx, graph_id, request.workflow_id, message_id)
-    asked = Message(graph_id, request.workflow_id, 0, message_id, fingerprint(body), body, len(body), origin, tx.now_ms)
+    asked = Message(graph_id, request.workflow_id, 0, message_id, fingerprint(body), body, len(body), tx.now_ms)
     if message_rules.is_known(asked, known):
         assert known is not None
-        return _admitted(inbox.instance, known)
+        return _admitted(instance, known)
+    inbox = Inbox(tx, instance)
     admitted = turn.append(tx, inbox, message_id, body, origin)
     inbox.save()
     return turn.Changed(graph_id, request.workflow_id, admitted.number)
@@ -137,12 +140,12 @@ def _cancel(tx: Transaction, inbox: Inbox, number: int) -> None:
     if inbox.head is not None and inbox.head.number == number:
         inbox.put(turn_rules.cancel(inbox.head, tx.now_ms))
         return
-    found = turns.load(tx, inbox.instance.graph_id, inbox.instance.instance_id, number)
-    if found is None:
+    behind = inbox.turn(number)
+    if behind is None:
         raise turn.no_turn(inbox.instance, number)
-    if found[0].finished_at_ms is not None:
-        raise Refused("conflict", f"cannot cancel turn {number}: it has finished ({found[0].status})")
-    inbox.put_behind(found[0], turn_rules.cancel(found[0], tx.now_ms))
+    if behind.finished_at_ms is not None:
+        raise Refused("conflict", f"cannot cancel turn {number}: it has finished ({behind.status})")
+    inbox.put_behind(behind, turn_rules.cancel(behind, tx.now_ms))
 
 
 def delete(tx: Transaction, graph_id: str, request: WorkflowInstanceDeleteRequest) -> WorkflowInstanceDeleteResponse:
@@ -220,7 +223,7 @@ def _head(tx: Transaction, instance: Instance) -> Whole | None:
         if settled.turn.finished_at_ms is None:
             return settled
         following = turns.next_unfinished(tx, instance.graph_id, instance.instance_id, number)
-        number = None if following is None else following.number
+        number = None if following is None else following[0].number
     return None
 
 

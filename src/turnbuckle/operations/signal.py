@@ -14,7 +14,6 @@ from turnbuckle.operations.step import is_new
 from turnbuckle.operations.turn import Changed, no_turn
 from turnbuckle.store import signal as signals
 from turnbuckle.store import step as steps
-from turnbuckle.store import turn as turns
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire import limits
 from turnbuckle.wire.step import WorkflowTurnWaitSignalRequest
@@ -67,7 +66,9 @@ def send(tx: Transaction, graph_id: str, request: WorkflowTurnSignalRequest) -> 
     """Deliver to one turn, once under the event id; a waiting turn goes on at once."""
     value = size.check("value", bytes(request.value), limits.SIGNAL_BYTES)
     inbox = Inbox.open(tx, graph_id, request.workflow_id)
-    turn = _addressed(tx, inbox, request.turn)
+    turn = inbox.turn(request.turn)
+    if turn is None:
+        raise no_turn(inbox.instance, request.turn)
     changed = Changed(graph_id, request.workflow_id, request.turn)
     event_id = request.id.encode()
     arrived = Signal(
@@ -88,15 +89,6 @@ def send(tx: Transaction, graph_id: str, request: WorkflowTurnSignalRequest) -> 
     _deliver(tx, inbox, turn, arrived)
     inbox.save()
     return changed
-
-
-def _addressed(tx: Transaction, inbox: Inbox, number: int) -> Turn:
-    if inbox.head is not None and inbox.head.number == number:
-        return inbox.head
-    found = turns.load(tx, inbox.instance.graph_id, inbox.instance.instance_id, number)
-    if found is None:
-        raise no_turn(inbox.instance, number)
-    return found[0]
 
 
 def _deliver(tx: Transaction, inbox: Inbox, turn: Turn, arrived: Signal) -> None:

@@ -32,7 +32,7 @@ def begin(tx: Transaction, graph_id: str, request: WorkflowTurnOperationRequest)
     inbox = Inbox.of_holder(tx, graph_id, request.workflow_id, request.turn, request.token)
     assert inbox.head is not None
     rules.check_position(request.position, inbox.head.step_count, request.key)
-    for saved in steps.near(tx, graph_id, request.workflow_id, request.turn, request.position, request.key):
+    for saved in steps.near(tx, inbox.head, request.position, request.key):
         rules.check_key(request.key, request.position, saved.position)
     asked = Operation(
         graph_id=graph_id,
@@ -154,7 +154,8 @@ def is_new(tx: Transaction, inbox: Inbox, asked: Step, token: str) -> bool:
 
     Refused(turn_lease_lost) before any conflict is told to a token that lost.
     """
-    near = steps.near(tx, asked.graph_id, asked.instance_id, asked.turn, asked.position, asked.key)
+    turn = inbox.turn(asked.turn)
+    near = [] if turn is None else steps.near(tx, turn, asked.position, asked.key)
     saved = next((step for step in near if step.position == asked.position), None)
     if asked.kind != "step" and saved is not None and rules.is_saved(asked, saved):
         return False

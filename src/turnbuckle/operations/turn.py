@@ -69,24 +69,24 @@ def claim(tx: Transaction, graph_id: str, request: WorkflowTurnClaimRequest) -> 
 
 def _hold(tx: Transaction, instance: Instance, worker: bytes) -> WorkflowTurnTask | None:
     """The head as held; None when settling it left nothing that is ready: it is then no longer picked."""
-    inbox = Inbox(tx, instance)
+    assert instance.head is not None  # only an instance with a head is claimable
+    whole = turns.task(tx, instance.graph_id, instance.instance_id, instance.head, instance.state_turn)
+    inbox = Inbox(tx, instance, (whole.turn, whole.operation))
     if inbox.head is None or inbox.head.has_ended or inbox.head.ready_at_ms > tx.now_ms:
         inbox.save()
         return None
+    if inbox.head.number != whole.turn.number:  # settling moved on to the next turn
+        whole = turns.task(tx, instance.graph_id, instance.instance_id, inbox.head.number, instance.state_turn)
     token, now_ms = secrets.token_urlsafe(32), tx.now_ms
     queue, lease_ms = inbox.instance.pending, instance.lease_ms
     inbox.put(rules.claim(inbox.head, worker, ids.token_hash(token), lease_ms, queue, now_ms))
     inbox.save()
-    return _task(tx, inbox, token)
+    return _task(tx, instance, msgspec.structs.replace(whole, turn=inbox.head), token)
 
 
-def _task(tx: Transaction, inbox: Inbox, token: str) -> WorkflowTurnTask:
-    instance, head = inbox.instance, inbox.head
-    assert head is not None
-    where = (instance.graph_id, instance.instance_id, head.number)
-    whole = turns.task(tx, *where, instance.state_turn)
+def _task(tx: Transaction, instance: Instance, whole: Whole, token: str) -> WorkflowTurnTask:
     assert whole.state is not None
-    prefix = ids.effect_prefix(instance.graph_id, instance.incarnation, head.number, whole.message.message_id)
+    prefix = ids.effect_prefix(instance.graph_id, instance.incarnation, whole.turn.number, whole.message.message_id)
     return WorkflowTurnTask(
         workflow_type=instance.workflow_type,
         state=Raw(whole.state),
@@ -139,8 +139,8 @@ def _completion(request: WorkflowTurnCompleteRequest) -> bytes:
 def _is_completed_by(tx: Transaction, inbox: Inbox, number: int, completion: bytes) -> bool:
     if number > inbox.instance.last_turn or (inbox.head is not None and inbox.head.number <= number):
         return False
-    found = turns.load(tx, inbox.instance.graph_id, inbox.instance.instance_id, number)
-    return found is not None and found[0].status == COMPLETED and found[0].completion == completion
+    done = inbox.turn(number)
+    return done is not None and done.status == COMPLETED and done.completion == completion
 
 
 def _continue(tx: Transaction, inbox: Inbox, head: Turn, request: WorkflowTurnCompleteRequest) -> int | None:
@@ -152,8 +152,8 @@ def _continue(tx: Transaction, inbox: Inbox, head: Turn, request: WorkflowTurnCo
     assert before is not None
     prefix = ids.effect_prefix(instance.graph_id, instance.incarnation, head.number, before.message_id)
     revision = None
-    if before.origin is not None:
-        revision = msgspec.json.decode(before.origin, type=WorkflowMessageOrigin).revision
+    if head.origin is not None:
+        revision = msgspec.json.decode(head.origin, type=WorkflowMessageOrigin).revision
     origin = WorkflowMessageOrigin(
         kind="continuation", message_id=answers.text(before.message_id), turn=head.number, revision=revision
     )
@@ -163,9 +163,9 @@ def _continue(tx: Transaction, inbox: Inbox, head: Turn, request: WorkflowTurnCo
 def append(tx: Transaction, inbox: Inbox, message_id: bytes, body: bytes, origin: bytes | None) -> Turn:
     """A message at the inbox tail, as its turn."""
     instance, now_ms = inbox.instance, tx.now_ms
-    turn = rules.admit(instance.graph_id, instance.instance_id, instance.last_turn + 1, now_ms)
+    turn = rules.admit(instance.graph_id, instance.instance_id, instance.last_turn + 1, origin, now_ms)
     where = (instance.graph_id, instance.instance_id, turn.number)
-    messages.add(tx, Message(*where, message_id, fingerprint(body), body, len(body), origin, now_ms))
+    messages.add(tx, Message(*where, message_id, fingerprint(body), body, len(body), now_ms))
     inbox.admit(turn)
     return turn
 

@@ -10,6 +10,7 @@ class Dialect:
     slots: dict[str, str]
     lock: str  # how a select locks the rows of table \\1 that it returns; slot `{lock TABLE}`
     parameter: str  # how a named parameter is written
+    position: str  # how the parameters of a whole row are written
 
     def adapt(self, sql: str) -> str:
         """The text as this database reads it."""
@@ -30,6 +31,7 @@ SQLITE = Dialect(
     },
     "",  # the one writer is alone
     r":\1",
+    "?",
 )
 POSTGRES = Dialect(
     "postgresql",
@@ -40,4 +42,5 @@ POSTGRES = Dialect(
     },
     r"for update of \1",
     r"%(\1)s",
+    "%s",
 )

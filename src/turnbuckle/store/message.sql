@@ -14,7 +14,7 @@ insert into message ({message.names}) values ({message.values})
 
 -- message_forget
 -- Pruned turns keep the ids of their messages, not their content (decision 7).
-update message set body = null, origin = null
+update message set body = null
 where graph_id = :graph_id and instance_id = :instance_id and number <= :through and number > :after
 
 -- message_delete

@@ -1,8 +1,8 @@
 """All statements, read once from the .sql files beside this module.
 
 A statement is headed by `-- name` and a sentence. Slots: `{turn.columns}` names a row's columns for a select,
-`{turn.names}` and `{turn.values}` those of an insert, `{changes}` the columns an update was asked to write; the rest
-are the dialect's.
+`{turn.names}` and `{turn.values}` those of an insert of a whole row, `{changes}` the columns an update was asked to
+write; the rest are the dialect's.
 """
 
 import re
@@ -37,7 +37,7 @@ class Statements:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._texts = {name: dialect.adapt(_fill_rows(sql)) for name, sql in texts().items()}
+        self._texts = {name: dialect.adapt(_fill_rows(sql, dialect)) for name, sql in texts().items()}
         self._updates: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def text(self, name: str) -> str:
@@ -65,10 +65,10 @@ def texts() -> dict[str, str]:
     return found
 
 
-def _fill_rows(sql: str) -> str:
+def _fill_rows(sql: str, dialect: Dialect) -> str:
     for noun, row in ROWS.items():
         fields = row.__struct_fields__
         sql = sql.replace(f"{{{noun}.columns}}", ", ".join(f"{noun}.{field}" for field in fields))
         sql = sql.replace(f"{{{noun}.names}}", ", ".join(fields))
-        sql = sql.replace(f"{{{noun}.values}}", ", ".join(f":{field}" for field in fields))
+        sql = sql.replace(f"{{{noun}.values}}", ", ".join([dialect.position] * len(fields)))
     return sql

@@ -13,9 +13,12 @@ def log(tx: Transaction, turn: Turn) -> list[Step]:
     return tx.all("step_log", Step, graph_id=turn.graph_id, instance_id=turn.instance_id, turn=turn.number)
 
 
-def near(tx: Transaction, graph_id: str, instance_id: str, turn: int, position: int, key: str) -> list[Step]:
+def near(tx: Transaction, turn: Turn, position: int, key: str) -> list[Step]:
     """What is saved at the position or under the key: at most two."""
-    return tx.all("step_near", Step, graph_id=graph_id, instance_id=instance_id, turn=turn, position=position, key=key)
+    if turn.step_count == 0:
+        return []
+    where = {"graph_id": turn.graph_id, "instance_id": turn.instance_id, "turn": turn.number}
+    return tx.all("step_near", Step, **where, position=position, key=key)
 
 
 def at(tx: Transaction, turn: Turn, position: int) -> Step | None:

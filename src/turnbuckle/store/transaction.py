@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import asdict, astuple
 
 from turnbuckle.store.statements import Statements
 
@@ -75,21 +76,18 @@ class Transaction:
         return self._execute(statement, params).rowcount
 
     def insert(self, statement: str, row: msgspec.Struct, /) -> int:
-        return self._execute(statement, fields(row)).rowcount
+        """Write all columns of a new row."""
+        return self._execute(statement, astuple(row)).rowcount
 
     def save(self, statement: str, old: Row, new: Row, /) -> None:
         """Write the columns in which `new` differs from `old`; nothing when none does."""
         if old is new:
             return
-        before, after = fields(old), fields(new)
-        changed = tuple(name for name, value in after.items() if value != before[name])
+        pairs = zip(new.__struct_fields__, astuple(old), astuple(new), strict=True)
+        changed = tuple(name for name, before, after in pairs if before != after)
         if changed:
-            self._connection.execute(self._statements.update(statement, changed), after)
+            self._connection.execute(self._statements.update(statement, changed), asdict(new))
 
-    def _execute(self, statement: str, params: dict[str, Any]) -> Cursor:
+    def _execute(self, statement: str, params: dict[str, Any] | tuple[Any, ...]) -> Cursor:
         cursor: Cursor = self._connection.execute(self._statements.text(statement), params)
         return cursor
-
-
-def fields(row: msgspec.Struct) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in row.__struct_fields__}

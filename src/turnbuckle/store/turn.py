@@ -57,8 +57,11 @@ def save(tx: Transaction, old: Turn, new: Turn) -> None:
     tx.save("turn_update", old, new)
 
 
-def next_unfinished(tx: Transaction, graph_id: str, instance_id: str, after: int) -> Turn | None:
-    return tx.one("turn_next_unfinished", Turn, graph_id=graph_id, instance_id=instance_id, after=after)
+def next_unfinished(
+    tx: Transaction, graph_id: str, instance_id: str, after: int
+) -> tuple[Turn, Operation | None] | None:
+    row = tx.row("turn_next_unfinished", graph_id=graph_id, instance_id=instance_id, after=after)
+    return None if row is None else (Turn(*row[:_TURN]), _operation(row))
 
 
 def unfinished(tx: Transaction, graph_id: str, instance_id: str, after: int, limit: int) -> list[int]:

@@ -37,10 +37,13 @@ update turn set {changes}
 where graph_id = :graph_id and instance_id = :instance_id and number = :number
 
 -- turn_next_unfinished
--- The first turn after a given one that is still in the inbox.
-select {turn.columns} from turn
-where graph_id = :graph_id and instance_id = :instance_id and number > :after and finished_at_ms is null
-order by number
+-- The first turn after a given one that is still in the inbox, with its operation.
+select {turn.columns}, {operation.columns} from turn
+left join operation on operation.graph_id = turn.graph_id and operation.instance_id = turn.instance_id
+and operation.turn = turn.number
+where turn.graph_id = :graph_id and turn.instance_id = :instance_id and turn.number > :after
+and turn.finished_at_ms is null
+order by turn.number
 limit 1
 
 -- turn_unfinished_page

@@ -39,7 +39,9 @@ class PostgresDatabase:
         with psycopg.connect(url, autocommit=True) as connection:
             migrate.migrate(connection, POSTGRES, lambda work: _migration(connection, work))
         self._statements = Statements(POSTGRES)
-        self._pool = ConnectionPool(url, min_size=2, max_size=_CONNECTIONS, kwargs={"autocommit": True}, timeout=10)
+        self._pool = ConnectionPool(
+            url, min_size=2, max_size=_CONNECTIONS, kwargs={"autocommit": True}, timeout=10, open=True
+        )
         self._pool.wait()
         self._threads = ThreadPoolExecutor(_CONNECTIONS, "store")
         self.clock: Clock = clock or self._clock_of_its_own

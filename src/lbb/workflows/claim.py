@@ -22,9 +22,9 @@ _FIRST_WAIT_SECONDS, _LAST_WAIT_SECONDS = 1.0, 30.0
 def claim_body(
     worker: str, definitions: Iterable[WorkflowDefinition], wait_ms: int, *, wants_credential: bool
 ) -> bytes:
-    pairs = [{"workflow_type": definition.name, "version": definition.version} for definition in definitions]
+    pairs = [{"version": definition.version, "workflow_type": definition.name} for definition in definitions]
     credential = {"include_execution_credential": True} if wants_credential else {}
-    return dump_body({"worker": worker, "workflows": pairs, "wait_ms": wait_ms, **credential})
+    return dump_body({**credential, "wait_ms": wait_ms, "worker": worker, "workflows": pairs})
 
 
 async def claim(client: "AsyncLbbClient", body: bytes, wait_ms: int) -> Task | None:

@@ -28,7 +28,7 @@ class WorkflowStepContext:
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self.effect_id = effect_id
-        """`<effect prefix>/<step key>`, the same on every attempt: an idempotency key for what the step does outside."""
+        """`<effect prefix>/<step key>`, the same on every attempt: an idempotency key for what it does outside."""
         self.checkpoint = checkpoint
         """The cursor an earlier attempt of this step set with `heartbeat`, or None."""
         self.graph = graph

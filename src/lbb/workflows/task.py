@@ -39,9 +39,13 @@ class Task:
 
     @cached_property
     def lease_json(self) -> bytes:
-        """The lease triple, open at its end: every body of a turn route begins with it."""
-        triple = {"workflow_id": self.workflow_id, "turn": self.turn, "token": self.token}
-        return json.dumps(triple, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
+        """The lease triple as the end of a body: the fields of a turn route's bodies are in alphabetical order."""
+        return self.lease_json_with(b"")
+
+    def lease_json_with(self, usage: bytes) -> bytes:
+        """The same with `usage`, a member and its comma or nothing, at its place."""
+        token, workflow_id = _written(self.token), _written(self.workflow_id)
+        return b'"token":%b,"turn":%d,%b"workflow_id":%b}' % (token, self.turn, usage, workflow_id)
 
 
 def read_task(answer: Any) -> Task | None:
@@ -75,6 +79,10 @@ def read_task(answer: Any) -> Task | None:
         results_max=_results_max(task.get("results_max")),
         raw=task,
     )
+
+
+def _written(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode()
 
 
 def _steps(found: Any) -> list[dict[str, Any]]:

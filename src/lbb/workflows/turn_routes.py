@@ -35,7 +35,7 @@ def heartbeat_options(timeout_seconds: float) -> RequestOptions:
 
 async def send_heartbeat(client: "AsyncLbbClient", attempt: Attempt, options: RequestOptions) -> None:
     """One renewal, sent once. It may run on another loop than the worker's, so it leaves the attempt alone."""
-    body = attempt.task.lease_json + b"}"
+    body = b"{" + attempt.task.lease_json
     await client.raw_request("POST", _TURNS + "heartbeat", content=body, content_type=_JSON, options=options)
 
 
@@ -64,39 +64,40 @@ class TurnRoutes:
         self, key: str, position: int, kind: str, timeout_ms: int, heartbeat_timeout_ms: int | None
     ) -> Any:
         """The resume cursor of an earlier attempt of this step, or None."""
-        silent = "" if heartbeat_timeout_ms is None else f',"heartbeat_timeout_ms":{heartbeat_timeout_ms}'
+        silent = "" if heartbeat_timeout_ms is None else f'"heartbeat_timeout_ms":{heartbeat_timeout_ms},'
         answer = await self._send(
             "operation",
-            f',"key":"{key}","kind":"{kind}","position":{position},"timeout_ms":{timeout_ms}{silent}}}'.encode(),
+            f'{silent}"key":"{key}","kind":"{kind}","position":{position},"timeout_ms":{timeout_ms},'.encode(),
         )
         operation = answer.get("operation") if isinstance(answer, dict) else None
         return operation.get("checkpoint") if isinstance(operation, dict) else None
 
     async def report(self, key: str, sequence: int, details: bytes, cursor: bytes) -> None:
-        head = f',"key":"{key}","sequence":{sequence},"details":'.encode()
-        await self._send("progress", b"".join((head, details, b',"checkpoint":', cursor, b"}")))
+        tail = f',"key":"{key}","sequence":{sequence},'.encode()
+        await self._send("progress", b"".join((b'"checkpoint":', cursor, b',"details":', details, tail)))
 
     async def save_step(self, key: str, position: int, output: bytes) -> None:
-        head = f',"key":"{key}","kind":"step","position":{position}'.encode()
-        value = b"" if output == b"null" else b',"output":' + output
-        await self._send("checkpoint", head + value + b"}")
+        value = b"" if output == b"null" else b'"output":%b,' % output
+        await self._send("checkpoint", b'"key":"%b","kind":"step",%b"position":%d,' % (key.encode(), value, position))
 
     async def save_sleep(self, key: str, position: int, delay_ms: int) -> None:
         await self._send(
-            "checkpoint", f',"key":"{key}","kind":"sleep","position":{position},"delay_ms":{delay_ms}}}'.encode()
+            "checkpoint", f'"delay_ms":{delay_ms},"key":"{key}","kind":"sleep","position":{position},'.encode()
         )
 
     async def wait_for_signal(self, key: str, position: int, name: str, timeout_ms: int) -> Any:
         """The turn as the server answers it: `status` and the step."""
         return await self._send(
-            "wait-signal", f',"key":"{key}","name":"{name}","position":{position},"timeout_ms":{timeout_ms}}}'.encode()
+            "wait-signal", f'"key":"{key}","name":"{name}","position":{position},"timeout_ms":{timeout_ms},'.encode()
         )
 
     async def complete(self, body: bytes) -> None:
-        await self._send("complete", body, has_lease=True)
+        await self._post("complete", body)
 
-    async def _send(self, route: str, rest: bytes, *, has_lease: bool = False) -> Any:
-        body = rest if has_lease else self._lease + rest
+    async def _send(self, route: str, members: bytes) -> Any:
+        return await self._post(route, b"{" + members + self._lease)
+
+    async def _post(self, route: str, body: bytes) -> Any:
         try:
             answer = await self._client.raw_request(
                 "POST", _TURNS + route, content=body, content_type=_JSON, options=_RETRIED

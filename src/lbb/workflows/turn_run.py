@@ -10,7 +10,7 @@ from lbb.workflows import running
 from lbb.workflows.attempt import Attempt, End
 from lbb.workflows.context import WorkflowContext
 from lbb.workflows.definition import WorkflowDefinition, WorkflowResult, accepted
-from lbb.workflows.ending import Reports, completion_body, failure_body
+from lbb.workflows.ending import Completion, Reports, failure_body
 from lbb.workflows.errors import TurnStopped, WorkflowError
 from lbb.workflows.failure import Failure, failure_of, waiting
 from lbb.workflows.replay import Replay
@@ -133,13 +133,13 @@ class TurnRun:
     async def _complete(self, result: WorkflowResult[Any]) -> None:
         """Retried with the same body. Results that are too large are left out, once."""
         routes, results = self._parts.routes, self._reports.results_json(result)
-        body = completion_body(self._parts.attempt.task, result, self._reports.usage_json())
+        completion = Completion(self._parts.attempt.task, result, self._reports.usage_json())
         try:
-            await routes.complete(body + results + b"}")
+            await routes.complete(completion.body(results))
         except LbbError as error:
             if error.status_code != 413 or not results:
                 raise
-            await routes.complete(body + b"}")
+            await routes.complete(completion.body())
 
     async def _fail(self, error: BaseException) -> None:
         failure = failure_of(error, _now_ms())
@@ -152,13 +152,13 @@ class TurnRun:
 
     async def _send_failure(self, failure: Failure, timeout_seconds: float | None = None) -> None:
         task, client = self._parts.attempt.task, self._parts.worker.client
-        body, results = failure_body(task, failure, self._reports.usage_json()), self._reports.results_json()
+        usage, results = self._reports.usage_json(), self._reports.results_json()
         try:
-            await send_failure(client, body + results + b"}", timeout_seconds)
+            await send_failure(client, failure_body(task, failure, usage, results), timeout_seconds)
         except LbbError as error:
             if error.status_code != 413 or not results:
                 raise
-            await send_failure(client, body + b"}", timeout_seconds)
+            await send_failure(client, failure_body(task, failure, usage), timeout_seconds)
 
     def _log(self, failure: Failure, error: BaseException) -> None:
         if failure.retry_at_ms is not None:

@@ -5,20 +5,20 @@ client's public ones, so callers see one set of transport failures whatever is u
 """
 
 import asyncio
-import io
 import ssl
 from functools import lru_cache
 
 import aiohttp
 import httpx
 import yarl
+from aiohttp.abc import AbstractStreamWriter
 
 from lbb.httpx_sender import KEEP_IDLE_SECONDS, MAX_CONNECTIONS
 from lbb.loop_bound import LoopBound
 from lbb.request import PreparedRequest
 from lbb.sender import SenderReply
 
-_LARGE_BODY_BYTES = 1 << 20  # above it aiohttp wants a file, which it writes in pieces
+_PIECE_BYTES = 1 << 15  # half of what a transport takes before it makes its writer wait
 _OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -40,7 +40,7 @@ class AiohttpSender:
             async with session.request(
                 request.method,
                 _parsed(request.url),
-                data=_data(request.content),
+                data=_data(request),
                 headers=request.headers,
                 timeout=_timeout(request.timeout),
                 allow_redirects=False,
@@ -73,8 +73,39 @@ async def _notice_closed_connections() -> None:
     await asyncio.sleep(0)
 
 
-def _data(content: bytes | None) -> bytes | io.BytesIO | None:
-    return io.BytesIO(content) if content is not None and len(content) > _LARGE_BODY_BYTES else content
+def _data(request: PreparedRequest) -> "bytes | _Pieces | None":
+    content = request.content
+    return _Pieces(content, request.timeout) if content is not None and len(content) > _PIECE_BYTES else content
+
+
+class _Pieces(aiohttp.Payload):
+    """A body written piece by piece, each within the timeout.
+
+    aiohttp starts its timer when the whole body is written, so a server that stops reading would hold a request for
+    ever. Proof: test_a_server_that_does_not_read_is_a_timeout.
+    """
+
+    def __init__(self, content: bytes, timeout: float) -> None:
+        super().__init__(content)
+        self._size = len(content)  # aiohttp's content-length
+        self._timeout = timeout
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        view = memoryview(self._value)
+        for start in range(0, len(view), _PIECE_BYTES):
+            try:
+                async with asyncio.timeout(self._timeout):
+                    await writer.write(view[start : start + _PIECE_BYTES])
+                    await writer.drain()
+            except TimeoutError as exc:
+                raise _WriteTimeout(f"the server took no bytes for {self._timeout} s") from exc
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return str(self._value, encoding, errors)
+
+
+class _WriteTimeout(TimeoutError):
+    pass
 
 
 @lru_cache(maxsize=256)
@@ -111,6 +142,8 @@ def _error_class(exc: Exception) -> type[httpx.TransportError]:
     match exc:
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout
+        case _WriteTimeout():
+            return httpx.WriteTimeout
         case TimeoutError():
             return httpx.ReadTimeout
         case aiohttp.ClientConnectorError():

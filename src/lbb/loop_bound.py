@@ -38,16 +38,15 @@ class LoopBound(Generic[Resource]):
         return (await self._opened()).resource if held is None else held.resource
 
     async def aclose(self) -> None:
-        """Close all resources, those of loops in other threads too."""
+        """Close the running loop's resource, and let every other loop close its own when it comes to it."""
         while self._held:
             loop, held = self._held.popitem()
             if loop is asyncio.get_running_loop():
                 await held.guard.aclose()
-            elif loop.is_running():
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_finish(held.guard), loop))
             elif loop.is_closed():
                 self._forget(held.resource)
-            # Else its loop stands still; the guard, no longer referred to, closes the resource when it goes on.
+            # Else the loop runs in another thread, or stands still. A guard that nobody refers to any more is finished
+            # by its loop, in that loop's thread. Proof: test_closing_reaches_the_loop_of_another_thread.
 
     async def _opened(self) -> _Held[Resource]:
         for loop in [loop for loop in self._held if loop.is_closed()]:
@@ -64,7 +63,3 @@ async def _guard(resource: Resource, close: Callable[[Resource], Awaitable[None]
         yield
     finally:
         await close(resource)
-
-
-async def _finish(guard: AsyncGenerator[None, None]) -> None:
-    await guard.aclose()

@@ -1,7 +1,7 @@
 """From a call's arguments to the bytes that are sent, without sending them (lbb-engine 2.3 to 2.5)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypedDict
 from urllib.parse import quote
@@ -24,6 +24,10 @@ class RequestOptions(TypedDict, total=False):
     retry_budget_ms: float
     timeout: float  # seconds
     headers: Mapping[str, str]
+
+
+_OPTION_NAMES = RequestOptions.__optional_keys__
+_NO_OPTIONS: RequestOptions = {}
 
 
 class RequestArguments(TypedDict, total=False):
@@ -62,16 +66,12 @@ class RequestBuilder:
     """Builds the requests of one client. What they share is made once."""
 
     def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
         self._base_url = settings.base_url
         self._query = settings.query()
         self._query_text = _query_text(self._query)
-        self._timeout = settings.timeout
         self._headers = settings.headers()
         self._json_headers = self._headers | {"content-type": "application/json"}
-        self._policies = {
-            retry: RetryPolicy(retry, settings.max_retries, settings.retry_delay, settings.retry_budget_ms)
-            for retry in (True, False)
-        }
 
     def build(
         self,
@@ -88,36 +88,52 @@ class RequestBuilder:
         """ValueError for `body` and `content` together, a path with a query, unknown options, `max_retries` below 0."""
         if body is not None and content is not None:
             raise ValueError("pass body= (JSON) or content= (raw bytes), not both")
+        options = _checked(options) if options else _NO_OPTIONS
         method = method.upper()
-        policy = self._policies[method in _SAFE_METHODS or idempotency_key is not None]
-        request = PreparedRequest(
+        return PreparedRequest(
             method=method,
             path=path,
             url=self._base_url + _encoded_path(path) + self._query_of(params),
-            headers=self._headers_of(body, content, content_type, idempotency_key),
+            headers=self._headers_of(body, content, content_type, idempotency_key, options),
             content=_content(body, content),
-            timeout=self._timeout,
-            policy=policy,
+            timeout=options.get("timeout", self._settings.timeout),
+            policy=self._policy_of(options, method in _SAFE_METHODS or idempotency_key is not None),
         )
-        request = _with_options(request, options) if options else request
-        if request.policy.max_retries < 0:
-            raise ValueError(f"max_retries must be 0 or more, got {request.policy.max_retries}")
-        return request
 
     def _query_of(self, params: Mapping[str, Any] | None) -> str:
         given = {name: value for name, value in params.items() if value is not None} if params else None
         return _query_text({**self._query, **given}) if given else self._query_text
 
     def _headers_of(
-        self, body: Any, content: bytes | str | None, content_type: str | None, idempotency_key: str | None
+        self,
+        body: Any,
+        content: bytes | str | None,
+        content_type: str | None,
+        idempotency_key: str | None,
+        options: RequestOptions,
     ) -> Mapping[str, str]:
+        headers = self._headers
         if content is not None:
-            headers = self._headers | {"content-type": content_type or "application/octet-stream"}
+            headers = headers | {"content-type": content_type or "application/octet-stream"}
         elif body is not None:
-            headers = self._json_headers if content_type is None else self._headers | {"content-type": content_type}
-        else:
-            headers = self._headers
-        return headers if idempotency_key is None else headers | {"idempotency-key": idempotency_key}
+            headers = self._json_headers if content_type is None else headers | {"content-type": content_type}
+        if idempotency_key is not None:
+            headers = headers | {"idempotency-key": idempotency_key}
+        if "headers" in options:
+            headers = headers | {name.lower(): value for name, value in options["headers"].items()}
+        return headers
+
+    def _policy_of(self, options: RequestOptions, is_repeatable: bool) -> RetryPolicy:
+        settings = self._settings
+        policy = RetryPolicy(
+            options.get("retry", is_repeatable),
+            options.get("max_retries", settings.max_retries),
+            settings.retry_delay,
+            options.get("retry_budget_ms", settings.retry_budget_ms),
+        )
+        if policy.max_retries < 0:
+            raise ValueError(f"max_retries must be 0 or more, got {policy.max_retries}")
+        return policy
 
 
 def _content(body: Any, content: bytes | str | None) -> bytes | None:
@@ -126,25 +142,12 @@ def _content(body: Any, content: bytes | str | None) -> bytes | None:
     return content.encode() if isinstance(content, str) else content
 
 
-def _with_options(request: PreparedRequest, options: RequestOptions) -> PreparedRequest:
-    if unknown := options.keys() - RequestOptions.__annotations__.keys():
-        raise ValueError(f"unknown request options: {', '.join(sorted(unknown))}")
-    retry = options.get("retry", request.policy.retry)
-    if retry not in _RETRY_CLASSES:
-        raise ValueError(f'the option retry is True, False or "rate_limited", got {retry!r}')
-    policy = RetryPolicy(
-        retry,
-        options.get("max_retries", request.policy.max_retries),
-        request.policy.base_delay,
-        options.get("retry_budget_ms", request.policy.budget_ms),
-    )
-    own_headers = {name.lower(): value for name, value in options.get("headers", {}).items()}
-    return replace(
-        request,
-        policy=policy,
-        timeout=options.get("timeout", request.timeout),
-        headers={**request.headers, **own_headers} if own_headers else request.headers,
-    )
+def _checked(options: RequestOptions) -> RequestOptions:
+    if not options.keys() <= _OPTION_NAMES:
+        raise ValueError(f"unknown request options: {', '.join(sorted(options.keys() - _OPTION_NAMES))}")
+    if options.get("retry", True) not in _RETRY_CLASSES:
+        raise ValueError(f'the option retry is True, False or "rate_limited", got {options["retry"]!r}')
+    return options
 
 
 @lru_cache(maxsize=512)

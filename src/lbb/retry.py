@@ -58,8 +58,10 @@ class Tries:
 
     def _next(self, told: float | None, status: int | None, code: Any) -> float | None:
         policy, elapsed_ms = self._request.policy, self.elapsed_ms
+        if self.attempts > policy.max_retries:
+            return None
         delay = self._jittered() if told is None else told
-        if self.attempts > policy.max_retries or elapsed_ms + delay * 1000 > policy.budget_ms:
+        if elapsed_ms + delay * 1000 > policy.budget_ms:
             return None
         if self._on_retry is not None:
             code = code if isinstance(code, str) else None

@@ -15,8 +15,7 @@ def dump_body(value: Any) -> bytes:
 
     ValueError for NaN, infinities and lone surrogates, which are no JSON; TypeError for an object JSON cannot say.
     """
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_json_part)
-    return text.encode()
+    return _ENCODER.encode(value).encode()
 
 
 def wire_value(value: Any) -> Any:
@@ -71,3 +70,6 @@ def _leave_off_field(value: Any, field: FieldInfo, dumped: dict[str, Any], wire_
         _leave_off(value, dumped[wire_name])
     elif dumped[wire_name] is None and not field.is_required():
         del dumped[wire_name]
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_json_part)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from turnbuckle.engine.operation import Operation
-from turnbuckle.engine.turn import DEFERRED, FAILED, HELD, RETRYING, Turn, as_of, first_deadline
+from turnbuckle.engine.turn import DEFERRED, FAILED, HELD, RETRYING, Turn, first_deadline, ready_after_failure
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.limits import HISTORY_MS, HISTORY_TURNS
 
@@ -100,10 +100,11 @@ def _claimable_at(instance: Instance, head: Turn | None, operation: Operation | 
     if head.status == HELD:
         deadline = first_deadline(head, operation)
         assert deadline is not None
-        return _claimable_at(instance, as_of(head, operation, instance.max_attempts, deadline[0]), None)
-    if head.status == FAILED:
-        return head.updated_at_ms if instance.on_exhausted == "skip" else None  # a claim lets it go, then looks on
-    return head.ready_at_ms
+        again_at_ms = ready_after_failure(head, instance.max_attempts, deadline[0])
+        if again_at_ms is None and instance.on_exhausted == "skip":
+            return deadline[0]  # a claim lets it go, then looks on
+        return again_at_ms
+    return None if head.status == FAILED else head.ready_at_ms
 
 
 def pruned(instance: Instance, through: int, next_at_ms: int | None) -> Instance:

@@ -8,8 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from turnbuckle.wire.errors import Refused
+from turnbuckle.wire.moment import rfc3339
 
 NULL = b"null"
+LEASE, SILENCE, TIMEOUT = "lease", "silence", "timeout"  # what ends an attempt by itself
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -37,18 +39,23 @@ class Operation(msgspec.Struct, frozen=True):
         return self.started_at_ms + self.timeout_ms
 
     def deadlines(self) -> list[tuple[int, str]]:
-        """When the step's attempt ends by itself, each with the sentence that says which limit it was."""
-        step, last = f'step "{self.key}"', self._last_progress()
-        slow = f"operation timed out: {step} ran longer than its timeout_ms {self.timeout_ms}{last}"
+        """When the step's attempt ends by itself, each with the limit that ends it."""
         if self.heartbeat_timeout_ms is None:
-            return [(self.deadline_ms, slow)]
-        silent = (
-            f"operation stopped reporting progress: {step} was silent longer than "
+            return [(self.deadline_ms, TIMEOUT)]
+        return [(self.deadline_ms, TIMEOUT), (self.last_heartbeat_ms + self.heartbeat_timeout_ms, SILENCE)]
+
+    def why(self, limit: str) -> str:
+        """What a reader is told of an attempt that `limit` ended: which, how long, how far it came."""
+        step, last = f'step "{self.key}"', self.last_progress()
+        if limit == TIMEOUT:
+            return f"operation timed out: {step} ran longer than its timeout_ms {self.timeout_ms}{last}"
+        since = rfc3339(self.last_heartbeat_ms)
+        return (
+            f"operation stopped reporting progress: {step} was silent since {since}, longer than "
             f"its heartbeat_timeout_ms {self.heartbeat_timeout_ms}{last}"
         )
-        return [(self.deadline_ms, slow), (self.last_heartbeat_ms + self.heartbeat_timeout_ms, silent)]
 
-    def _last_progress(self) -> str:
+    def last_progress(self) -> str:
         return "" if self.progress is None else f"; last progress {self.progress.decode()}"
 
 

@@ -14,10 +14,11 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from turnbuckle.engine.operation import Operation
+from turnbuckle.engine.operation import LEASE, Operation
 from turnbuckle.engine.retry import delay_ms
 from turnbuckle.wire import limits
 from turnbuckle.wire.errors import Refused
+from turnbuckle.wire.moment import rfc3339
 
 QUEUED: Final = "queued"  # admitted, continued or retried by a person
 HELD: Final = "held"  # any waiting state -> held, by claim
@@ -82,20 +83,30 @@ def as_of(turn: Turn, operation: Operation | None, max_attempts: int, now_ms: in
     passed = first_deadline(turn, operation)
     if passed is None or passed[0] > now_ms:
         return turn
-    at_ms, reason = passed
-    return _attempt_failed(turn, reason.encode(), max_attempts, at_ms)
+    at_ms, limit = passed
+    why = _lease_expired(turn, operation) if operation is None or limit == LEASE else operation.why(limit)
+    return _attempt_failed(turn, why[: limits.ERROR_CHARS].encode(), max_attempts, at_ms)
 
 
 def first_deadline(turn: Turn, operation: Operation | None) -> tuple[int, str] | None:
-    """When the held turn's attempt ends by itself, and why; None unless held."""
+    """When the held turn's attempt ends by itself, and by which limit; None unless held."""
     if turn.status != HELD or turn.lease_until_ms is None:
         return None
-    worker = (turn.worker or b"").decode()
-    lease_end = (turn.lease_until_ms, f"lease expired: worker {worker!r} sent no heartbeat before the lease ended")
+    lease_end = (turn.lease_until_ms, LEASE)
     if not is_running(turn, operation):
         return lease_end
     assert operation is not None
     return min(lease_end, *operation.deadlines())
+
+
+def _lease_expired(turn: Turn, operation: Operation | None) -> str:
+    """Which limit, since when, and how far it came."""
+    heard_at_ms, step = turn.updated_at_ms, ""
+    if operation is not None and is_running(turn, operation):
+        heard_at_ms = max(heard_at_ms, operation.last_heartbeat_ms)
+        step = f'; step "{operation.key}" was running{operation.last_progress()}'
+    worker, ended_at = (turn.worker or b"").decode(), rfc3339(turn.lease_until_ms or 0)
+    return f"lease expired at {ended_at}: nothing was heard of worker {worker!r} since {rfc3339(heard_at_ms)}{step}"
 
 
 def is_running(turn: Turn, operation: Operation | None) -> bool:
@@ -228,13 +239,19 @@ def hurry(turn: Turn, now_ms: int) -> Turn:
 
 
 def _attempt_failed(turn: Turn, error: bytes, max_attempts: int, at_ms: int) -> Turn:
-    failures = turn.failures + 1
-    counted = replace(turn, failures=failures, next_attempt=turn.attempt + 1, error=error)
-    if failures < max_attempts:
-        ended = _let_go(counted, RETRYING, at_ms + delay_ms(failures), at_ms)
+    counted = replace(turn, failures=turn.failures + 1, next_attempt=turn.attempt + 1, error=error)
+    ready_at_ms = ready_after_failure(turn, max_attempts, at_ms)
+    if ready_at_ms is not None:
+        ended = _let_go(counted, RETRYING, ready_at_ms, at_ms)
     else:
         ended = _let_go(counted, FAILED, turn.ready_at_ms, at_ms)
     return _end_run(ended, at_ms)
+
+
+def ready_after_failure(turn: Turn, max_attempts: int, at_ms: int) -> int | None:
+    """When the turn may be claimed again if this attempt fails at `at_ms`; None when it was the last."""
+    failures = turn.failures + 1
+    return at_ms + delay_ms(failures) if failures < max_attempts else None
 
 
 def _let_go(turn: Turn, status: str, ready_at_ms: int, now_ms: int) -> Turn:

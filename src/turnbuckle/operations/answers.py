@@ -1,6 +1,5 @@
 """Rows as the wire shows them, as of now."""
 
-import datetime
 import json
 
 import msgspec
@@ -17,6 +16,7 @@ from turnbuckle.engine.step import NULL, Step
 from turnbuckle.engine.turn import DEFERRED, HELD, LISTENING, Turn
 from turnbuckle.store.turn import Whole
 from turnbuckle.wire.instance import WorkflowInboxMessage, WorkflowInstance
+from turnbuckle.wire.moment import rfc3339
 from turnbuckle.wire.run import WorkflowRunPhase, WorkflowRunStep, WorkflowRunSummary, WorkflowRunUsage, WorkflowTurnRun
 from turnbuckle.wire.step import WorkflowProgress, WorkflowStepCheckpoint, WorkflowTurnOperation
 from turnbuckle.wire.turn import TurnStatus, WorkflowTurn, WorkflowTurnSignal, WorkflowTurnWait
@@ -245,8 +245,3 @@ def _usage(usage: bytes | None) -> WorkflowRunUsage | None:
 def text(message_id: bytes) -> str:
     """A message id as people see it: the mark of a continuation is for the store only."""
     return message_id.decode().removeprefix("\x01")
-
-
-def rfc3339(at_ms: int) -> str:
-    at = datetime.datetime.fromtimestamp(at_ms / 1_000, datetime.UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

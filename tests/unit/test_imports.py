@@ -28,10 +28,12 @@ ARROWS: dict[str, set[str]] = {
     "turnbuckle.http": {
         "turnbuckle.operations",
         "turnbuckle.wire",
+        "turnbuckle.config",
         # It hands operations to the database and waits for what they announce; it sees no rows and no statements.
         "turnbuckle.store.database",
         "turnbuckle.store.transaction",
         "turnbuckle.store.key.Grant",
+        "turnbuckle.store.migrate",  # the number of the format, for /version
         "msgspec",
         "starlette",
     },

@@ -55,6 +55,7 @@ class _Server(uvicorn.Server):
                 http="httptools",
                 lifespan="off",
                 access_log=False,
+                proxy_headers=False,
                 log_config=None,
                 server_header=False,
                 timeout_keep_alive=75,

@@ -9,19 +9,20 @@ import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from turnbuckle import CONTRACT_VERSION
 from turnbuckle.config import Config
-from turnbuckle.http import body, openapi, pages
-from turnbuckle.http.auth import Auth
+from turnbuckle.http import about, body, openapi, pages
+from turnbuckle.http.admission import Admission
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
-from turnbuckle.http.graphs import Graphs
 from turnbuckle.http.longpoll import LongPoll
 from turnbuckle.http.request import ClientGone, Receive, Request
+from turnbuckle.http.served import Served
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
 from turnbuckle.operations import turn
@@ -52,10 +53,14 @@ class App:
         """Serve from this loop. Called once, before the first request."""
         self.store = AsyncStore(self._database, loop)
         self.room = WaitingRoom(loop)
-        self._auth = Auth(self.store)
-        self._graphs = Graphs(self.store)
-        poll = LongPoll(self.store, self.room)
-        self._waiting: dict[Callable[..., Any], Any] = {turn.claim: poll.claim, turn.get: poll.finished}
+        self._admission = Admission(self.store)
+        self.served = Served(self.room, self._database.clock())
+        poll = LongPoll(self.store, self.room, self.served)
+        self._own: dict[Callable[..., Any], Any] = {  # what is more, or less, than one transaction
+            turn.claim: poll.claim,
+            turn.get: poll.finished,
+            about.served: partial(about.served, self),
+        }
 
         def announce(announced: list[Announcement]) -> None:
             if not loop.is_closed():
@@ -86,20 +91,17 @@ class App:
             return self._page(request)
         if not endpoint.in_graph:
             return _JSON, msgspec.json.encode(endpoint.run(self))
-        query = request.query()
-        stack, name = query.pop("stack", None), query.pop("graph", "main")
-        grant = await self._auth.check(endpoint, request.headers, stack)
+        graph_id, query = await self._admission.admit(endpoint, request)
         if endpoint.is_of_engine and not self.config.workflows:
             raise Refused("workflows_disabled", "the workflow engine is switched off on this server")
-        graph_id = await self._graphs.find(grant.environment, name, make=endpoint.method == "POST")
-        answer = await self._run(endpoint, request, query, graph_id)
+        answer = await self._run(endpoint, request, graph_id, query)
         return (_BYTES, answer) if isinstance(answer, bytes) else (_JSON, msgspec.json.encode(answer))
 
-    async def _run(self, endpoint: Endpoint, request: Request, query: dict[str, str], graph_id: str) -> Any:
+    async def _run(self, endpoint: Endpoint, request: Request, graph_id: str, query: msgspec.Struct) -> Any:
         content = await request.body(endpoint.body_bytes)
-        asked = await _read(endpoint, query, content)
-        if endpoint.run in self._waiting:
-            return await self._waiting[endpoint.run](graph_id, asked, request.gone)
+        asked = query if endpoint.body is None else await _decode(content, endpoint.body)
+        if endpoint.run in self._own:
+            return await self._own[endpoint.run](graph_id, asked, request.gone)
         more = (content,) if endpoint.raw_body else ()
         is_brief = request.headers.get(b"prefer") == b"return=minimal"
 
@@ -123,13 +125,10 @@ class App:
         raise Refused("not_found", f"there is no {request.method} {request.path}")
 
 
-async def _read(endpoint: Endpoint, query: dict[str, str], content: bytes) -> msgspec.Struct:
-    if endpoint.body is None:
-        return body.convert(query, endpoint.query)
-    body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
+async def _decode(content: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     if len(content) > body.LARGE_BYTES:
-        return await asyncio.to_thread(body.decode, content, endpoint.body)
-    return body.decode(content, endpoint.body)
+        return await asyncio.to_thread(body.decode, content, kind)
+    return body.decode(content, kind)
 
 
 async def _send(send: Send, status: int, kind: bytes, content: bytes, request_id: str) -> None:

@@ -14,15 +14,15 @@ class Request:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
-        self._query: bytes = scope["query_string"]
+        self.query_string: bytes = scope["query_string"]
         self._receive = receive
 
     def query(self) -> dict[str, str]:
         """Refused(invalid_request) when it is no UTF-8 or names a parameter twice."""
-        if not self._query:
+        if not self.query_string:
             return {}
         try:
-            pairs = parse_qsl(self._query.decode("ascii"), keep_blank_values=True, errors="strict")
+            pairs = parse_qsl(self.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
         except UnicodeDecodeError as exc:
             raise Refused("invalid_request", "query: got bytes that are no UTF-8, expected UTF-8") from exc
         found = dict(pairs)

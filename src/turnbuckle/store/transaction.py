@@ -84,7 +84,7 @@ class Transaction:
         if old is new:
             return
         pairs = zip(new.__struct_fields__, astuple(old), astuple(new), strict=True)
-        changed = tuple(name for name, before, after in pairs if before != after)
+        changed = tuple([name for name, before, after in pairs if before != after])
         if changed:
             self._connection.execute(self._statements.update(statement, changed), asdict(new))
 

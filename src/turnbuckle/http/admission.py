@@ -1,0 +1,90 @@
+"""Who asks, and about what: grant, graph and query, checked together and remembered for a second.
+
+One key table serves everything (decision 20). A worker's requests differ only in their bodies, so this is one
+dictionary lookup for most of them; a revoked key works at most a second longer.
+"""
+
+import time
+from typing import NamedTuple
+
+import msgspec
+
+from turnbuckle.http import body
+from turnbuckle.http.endpoints import Endpoint
+from turnbuckle.http.request import Request
+from turnbuckle.http.store import AsyncStore
+from turnbuckle.operations import graph
+from turnbuckle.operations import key as keys
+from turnbuckle.store.key import Grant
+from turnbuckle.wire.errors import Refused
+
+_CACHE_S = 1.0
+_CACHE_MAX = 10_000
+
+
+class Admitted(NamedTuple):
+    graph_id: str
+    query: msgspec.Struct
+
+
+class Admission:
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+        self._cache: dict[tuple[object, ...], tuple[float, Admitted]] = {}
+
+    async def admit(self, endpoint: Endpoint, request: Request) -> Admitted:
+        """Refused(unauthorized | forbidden | stack_endpoint_mismatch | invalid_param) when it is not to be answered."""
+        headers = request.headers
+        asked = (endpoint, headers.get(b"authorization"), headers.get(b"x-api-key"), request.query_string)
+        known = self._cache.get(asked)
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        admitted = await self._look(endpoint, request)
+        if admitted.graph_id != graph.NOWHERE:
+            if len(self._cache) >= _CACHE_MAX:
+                self._cache.clear()
+            self._cache[asked] = (time.monotonic() + _CACHE_S, admitted)
+        return admitted
+
+    async def _look(self, endpoint: Endpoint, request: Request) -> Admitted:
+        query = request.query()
+        stack, name = query.pop("stack", None), query.pop("graph", "main")
+        grant = await self._grant(request)
+        check_grant(endpoint, grant, stack)
+        graph.check_name(name)
+        asked = body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
+        return Admitted(await self._graph(grant.environment, name, makes=endpoint.method == "POST"), asked)
+
+    async def _grant(self, request: Request) -> Grant:
+        key = _key(request.headers)
+        if key is None:
+            raise Refused("unauthorized", "the request carries no key")
+        grant = await self._store.read(lambda tx: keys.find(tx, keys.hash_of(key)))
+        if grant is None:
+            raise Refused("unauthorized", "the key is unknown or revoked")
+        return grant
+
+    async def _graph(self, environment: str, name: str, makes: bool) -> str:
+        """The graph's id; a write makes an unknown graph, a read finds nothing in it."""
+        graph_id = await self._store.read(lambda tx: graph.look(tx, environment, name))
+        if graph_id == graph.NOWHERE and makes:
+            return await self._store.write(lambda tx: graph.use(tx, environment, name))
+        return graph_id
+
+
+def check_grant(endpoint: Endpoint, grant: Grant, stack: str | None) -> None:
+    """Refused unless the key's role may call the endpoint in its environment."""
+    if endpoint.roles is not None and grant.role not in endpoint.roles:
+        needed = ", ".join(sorted(endpoint.roles))
+        raise Refused("forbidden", f"the key's role is {grant.role}; this call takes one of: {needed}")
+    if stack is not None and stack != grant.environment:
+        what = f"stack: got {stack[:80]!r}, the key belongs to {grant.environment!r}"
+        raise Refused("stack_endpoint_mismatch", what, param="stack")
+
+
+def _key(headers: dict[bytes, bytes]) -> str | None:
+    kind, _, token = headers.get(b"authorization", b"").partition(b" ")
+    if kind.lower() == b"bearer" and token.strip():
+        return token.strip().decode("latin-1")
+    own = headers.get(b"x-api-key", b"").strip()
+    return own.decode("latin-1") if own else None

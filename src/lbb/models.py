@@ -305,6 +305,24 @@ class WorkflowRunsResponse(WireModel):
     runs: list[WorkflowRunSummary]
 
 
+class WorkflowServedPair(WireModel):
+    """A type and version that a worker has claimed."""
+
+    claimed_at_ms: int
+    version: str
+    waiting: int
+    worker: str
+    workflow_type: str
+
+
+class WorkflowServedResponse(WireModel):
+    """What this server process has been asked for. Other servers on the same store have seen other claims."""
+
+    now_ms: int
+    pairs: list[WorkflowServedPair]
+    since_ms: int
+
+
 class WorkflowStatus(WireModel):
     active_runs: int
     archive_error: bool
@@ -540,6 +558,8 @@ __all__ = [
     "WorkflowRunUsage",
     "WorkflowRunValue",
     "WorkflowRunsResponse",
+    "WorkflowServedPair",
+    "WorkflowServedResponse",
     "WorkflowStatus",
     "WorkflowStepCheckpoint",
     "WorkflowTurn",

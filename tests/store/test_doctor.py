@@ -2,89 +2,15 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
-from msgspec import Raw
 
-from turnbuckle.operations import doctor, graph, instance, key, signal, step, turn
+from tests.store.played import Engine
+from turnbuckle.operations import doctor, key
 from turnbuckle.store.database import Database, open_database, read, write
-from turnbuckle.store.transaction import Transaction
-from turnbuckle.wire.instance import (
-    WorkflowInstanceControlRequest,
-    WorkflowInstanceCreateRequest,
-    WorkflowMessageRequest,
-)
-from turnbuckle.wire.step import (
-    WorkflowTurnCheckpointRequest,
-    WorkflowTurnOperationRequest,
-    WorkflowTurnWaitSignalRequest,
-)
-from turnbuckle.wire.turn import (
-    WorkflowClaimPair,
-    WorkflowTurnClaimRequest,
-    WorkflowTurnCompleteRequest,
-    WorkflowTurnFailRequest,
-    WorkflowTurnSignalRequest,
-    WorkflowTurnTask,
-)
-
-NULL = Raw(b"null")
-
-
-class Engine:
-    """Operations on one graph of a store, as the routes would call them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def do(self, operation: Callable[..., Any], request: Any) -> Any:
-        def work(tx: Transaction) -> Any:
-            return operation(tx, graph.use(tx, "test", "main"), request)
-
-        return write(self._database, work)
-
-    def start(self, instance_id: str, messages: int, **options: Any) -> None:
-        self.do(
-            instance.create,
-            WorkflowInstanceCreateRequest(id=instance_id, workflow_type=instance_id, version="v1", **options),
-        )
-        for number in range(1, messages + 1):
-            self.do(instance.send, WorkflowMessageRequest(workflow_id=instance_id, id=f"m{number}", message=NULL))
-
-    def claim(self, instance_id: str) -> dict[str, Any]:
-        """The lease on the instance's next turn."""
-        pair = WorkflowClaimPair(workflow_type=instance_id, version="v1")
-        answer = self.do(turn.claim, WorkflowTurnClaimRequest(worker="w", workflows=[pair]))
-        task: WorkflowTurnTask = answer.task
-        return {"workflow_id": instance_id, "turn": task.turn.number, "token": task.token}
-
-    def save_step(self, lease: dict[str, Any], position: int, **options: Any) -> None:
-        request = {"kind": "step", "key": f"step{position}", **options}
-        self.do(step.save, WorkflowTurnCheckpointRequest(**lease, position=position, **request))
-
-    def complete(self, lease: dict[str, Any]) -> None:
-        self.do(turn.complete, WorkflowTurnCompleteRequest(**lease, state=Raw(b"1")))
-
-    def fail(self, lease: dict[str, Any], **options: Any) -> None:
-        self.do(turn.fail, WorkflowTurnFailRequest(**lease, error="no", **options))
-
-    def control(self, instance_id: str, action: Any, number: int | None = None) -> None:
-        self.do(instance.control, WorkflowInstanceControlRequest(workflow_id=instance_id, action=action, turn=number))
-
-    def listen(self, lease: dict[str, Any], position: int) -> None:
-        request = WorkflowTurnWaitSignalRequest(**lease, position=position, key="ok", name="ok", timeout_ms=60_000)
-        self.do(signal.wait, request)
-
-    def signal(self, instance_id: str, number: int, event_id: str) -> None:
-        request = WorkflowTurnSignalRequest(workflow_id=instance_id, turn=number, id=event_id, name="ok", value=NULL)
-        self.do(signal.send, request)
-
-    def begin(self, lease: dict[str, Any], position: int) -> None:
-        request = WorkflowTurnOperationRequest(**lease, position=position, key="work", kind="tool", timeout_ms=60_000)
-        self.do(step.begin, request)
 
 
 @pytest.fixture

@@ -22,8 +22,13 @@ def _commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Co
     if not isinstance(command, click.Group):
         yield name, command
         return
-    for child in sorted(command.commands):
-        yield from _commands(f"{name} {child}", command.commands[child])
+    if command.invoke_without_command:
+        yield name, command
+    context = click.Context(command)
+    for child in command.list_commands(context):
+        found = command.get_command(context, child)
+        assert found is not None
+        yield from _commands(f"{name} {child}", found)
 
 
 def _command(name: str, command: click.Command) -> str:

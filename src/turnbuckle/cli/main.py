@@ -1,16 +1,30 @@
-"""The group of all commands."""
+"""The group of all commands. A command's module is loaded when it is used: most need neither the server nor `lbb`."""
+
+import importlib
 
 import click
 
 from turnbuckle import __version__
-from turnbuckle.cli import serve
+
+_MODULES = {  # command: its module
+    "dev": "serve",
+    "serve": "serve",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = importlib.import_module(f"turnbuckle.cli.{_MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="turnbuckle")
 def cli() -> None:
     """Turnbuckle: a durable turn engine for Python."""
-
-
-cli.add_command(serve.serve)
-cli.add_command(serve.dev)

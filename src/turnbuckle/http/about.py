@@ -1,10 +1,11 @@
-"""Routes outside any graph: what the server says of itself, without a key."""
+"""What the server process says of itself; all but `served` without a key and outside any graph."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from turnbuckle import CONTRACT_VERSION, __version__
 from turnbuckle.store import migrate
-from turnbuckle.wire.server import Health, Version
+from turnbuckle.wire.server import Health, NoQuery, Version, WorkflowServedResponse
 
 if TYPE_CHECKING:
     from turnbuckle.http.app import App
@@ -29,3 +30,10 @@ def version(app: "App") -> Version:
         capabilities=list(CAPABILITIES) if app.config.workflows else [],
         server=f"turnbuckle/{__version__}",
     )
+
+
+async def served(
+    app: "App", graph_id: str, query: NoQuery, gone: Callable[[], Awaitable[None]]
+) -> WorkflowServedResponse:
+    """Which types and versions of the graph workers have claimed from this process."""
+    return app.served.of_graph(graph_id, await app.store.read(lambda tx: tx.now_ms))

@@ -26,7 +26,7 @@ from turnbuckle.wire.instance import (
     WorkflowMessageRequest,
 )
 from turnbuckle.wire.run import WorkflowRunQuery, WorkflowRunResultsResponse, WorkflowRunsQuery, WorkflowRunsResponse
-from turnbuckle.wire.server import Health, NoQuery, Version, WorkflowStatus
+from turnbuckle.wire.server import Health, NoQuery, Version, WorkflowServedResponse, WorkflowStatus
 from turnbuckle.wire.step import (
     WorkflowTurnCheckpointRequest,
     WorkflowTurnOperationRequest,
@@ -320,6 +320,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         server.status,
         "Whether the engine is on, and what it holds.",
         WorkflowStatus,
+        roles=READERS,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/workflows/served",
+        about.served,
+        "Which types and versions workers have claimed from this server.",
+        WorkflowServedResponse,
         roles=READERS,
     ),
 )

@@ -6,6 +6,7 @@ Look; enter the waiting room, look again through a reader, wait; look again. Wha
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from turnbuckle.http.served import Served
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
 from turnbuckle.operations import turn
@@ -18,24 +19,26 @@ Look = Callable[[], Awaitable[bool]]
 
 
 class LongPoll:
-    def __init__(self, store: AsyncStore, room: WaitingRoom) -> None:
+    def __init__(self, store: AsyncStore, room: WaitingRoom, served: Served) -> None:
         self._store = store
         self._room = room
+        self._served = served
 
     async def claim(self, graph_id: str, request: WorkflowTurnClaimRequest, gone: Gone) -> WorkflowTurnClaimResponse:
         """The next ready turn, waited for up to wait_ms. A connection that has closed is given none."""
 
-        def try_claim(tx: Transaction) -> WorkflowTurnClaimResponse:
-            return turn.claim(tx, graph_id, request)
+        def try_claim(tx: Transaction) -> tuple[WorkflowTurnClaimResponse, int]:
+            return turn.claim(tx, graph_id, request), tx.now_ms
 
-        response = await self._store.write(try_claim)
+        response, now_ms = await self._store.write(try_claim)
+        self._served.note(graph_id, request, now_ms)
         if response.task is not None or request.wait_ms == 0:
             return response
         topics = turn.ready_topics(graph_id, request)
         visit = _Visit(self._room, topics, request.wait_ms, gone)
         async with visit:
             while response.task is None and await visit.wait(lambda: self._is_ready(topics)):
-                response = await self._store.write(try_claim)
+                response, _ = await self._store.write(try_claim)
             if response.task is not None:
                 visit.pass_on()  # several may have become ready at one alarm
         return response

@@ -57,6 +57,10 @@ class WaitingRoom:
             waiter.call()
         return waiter
 
+    def count(self, topic: Topic) -> int:
+        """How many wait for the topic."""
+        return len(self._waiters.get(topic, ()))
+
     def leave(self, waiter: Waiter, *, used_call: bool) -> None:
         """`used_call`: what the waiter was called for is in its hands."""
         for topic in waiter.topics:

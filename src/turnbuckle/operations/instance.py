@@ -158,14 +158,14 @@ def delete(tx: Transaction, graph_id: str, request: WorkflowInstanceDeleteReques
 
 
 def get(tx: Transaction, graph_id: str, query: WorkflowInstanceQuery) -> WorkflowInstance:
-    return read(tx, turn.find_instance(tx, graph_id, query.id))
+    return read(tx, turn.find_instance(tx, graph_id, query.id), query.payloads)
 
 
 def list_page(tx: Transaction, graph_id: str, query: WorkflowInstancesQuery) -> WorkflowInstancesResponse:
     """A page by id. With `status` a page may be shorter than its limit and still have a next one."""
     found = instances.page(tx, graph_id, query.workflow_type, query.after or "", query.limit + 1)
     page = found[: query.limit]
-    shown = [read(tx, instance) for instance in page]
+    shown = [read(tx, instance, query.payloads) for instance in page]
     return WorkflowInstancesResponse(
         instances=[one for one in shown if query.status in (None, one.status)],
         next_after=page[-1].instance_id if len(found) > query.limit else None,
@@ -176,7 +176,7 @@ def inbox(tx: Transaction, graph_id: str, query: WorkflowInboxQuery) -> Workflow
     instance = turn.find_instance(tx, graph_id, query.id)
     numbers = turns.unfinished(tx, graph_id, query.id, query.after, query.limit + 1)
     page = numbers[: query.limit]
-    head = _head(tx, instance)
+    head = _head(tx, instance, payloads=False)
     return WorkflowInboxResponse(
         workflow_id=instance.instance_id,
         workflow_type=instance.workflow_type,
@@ -204,38 +204,37 @@ def inbox_by_type(tx: Transaction, graph_id: str, query: WorkflowInboxByTypeQuer
     )
 
 
-def read(tx: Transaction, instance: Instance) -> WorkflowInstance:
+def read(tx: Transaction, instance: Instance, payloads: bool = True) -> WorkflowInstance:
     """One instance as of now, with the head of its inbox."""
-    head = _head(tx, instance)
-    shown = None if head is None else turn.read(tx, instance, head.turn.number)
-    return answers.of_instance(
-        instance, instances.state(tx, instance), shown, None if head is None else head.turn, tx.now_ms
-    )
+    head = _head(tx, instance, payloads)
+    state = instances.state(tx, instance) if payloads else NULL
+    if head is None:
+        return answers.of_instance(instance, state, None, None, tx.now_ms)
+    return answers.of_instance(instance, state, turn.shown(tx, instance, head, payloads), head.turn, tx.now_ms)
 
 
-def _head(tx: Transaction, instance: Instance) -> Whole | None:
+def _head(tx: Transaction, instance: Instance, payloads: bool) -> Whole | None:
     """The head as of now: a turn that time has let go of is passed over, as the next claim will."""
     number = instance.head
     while number is not None:
-        whole = turns.read(tx, instance.graph_id, instance.instance_id, number)
+        whole = turn.load(tx, instance, number, payloads)
         assert whole is not None
-        settled = turn.as_of_now(tx, instance, whole)
-        if settled.turn.finished_at_ms is None:
-            return settled
+        if whole.turn.finished_at_ms is None:
+            return whole
         following = turns.next_unfinished(tx, instance.graph_id, instance.instance_id, number)
         number = None if following is None else following[0].number
     return None
 
 
 def _inbox_message(tx: Transaction, instance: Instance, number: int, payloads: bool) -> WorkflowInboxMessage:
-    whole = turns.read(tx, instance.graph_id, instance.instance_id, number)
+    whole = turn.load(tx, instance, number, payloads)
     if whole is None:
         raise missing(instance.instance_id)
-    return answers.of_inbox_message(turn.as_of_now(tx, instance, whole), tx.now_ms, payloads)
+    return answers.of_inbox_message(whole, tx.now_ms, payloads)
 
 
 def _inbox_instance(tx: Transaction, instance: Instance) -> WorkflowInboxInstance:
-    head = _head(tx, instance)
+    head = _head(tx, instance, payloads=False)
     return WorkflowInboxInstance(
         workflow_id=instance.instance_id,
         version=instance.version,

@@ -211,17 +211,32 @@ def history(tx: Transaction, graph_id: str, query: WorkflowTurnHistoryQuery) -> 
     numbers = turns.finished(tx, graph_id, query.id, query.after, query.limit + 1)
     page = numbers[: query.limit]
     return WorkflowTurnHistoryResponse(
-        turns=[read(tx, instance, number) for number in page],
+        turns=[read(tx, instance, number, query.payloads) for number in page],
         next_after=page[-1] if len(numbers) > query.limit else None,
     )
 
 
-def read(tx: Transaction, instance: Instance, number: int) -> WorkflowTurn:
+def read(tx: Transaction, instance: Instance, number: int, payloads: bool = True) -> WorkflowTurn:
     """One turn as of now. Refused(turn_not_found) when it is unknown or pruned."""
-    whole = turns.read(tx, instance.graph_id, instance.instance_id, number)
+    whole = load(tx, instance, number, payloads)
     if whole is None:
         raise no_turn(instance, number)
-    return _answer(tx, as_of_now(tx, instance, whole), instance.version, whole.state)
+    return shown(tx, instance, whole, payloads)
+
+
+def load(tx: Transaction, instance: Instance, number: int, payloads: bool) -> Whole | None:
+    """One turn as of now; without `payloads` no user's value is read."""
+    find = turns.read if payloads else turns.outline
+    whole = find(tx, instance.graph_id, instance.instance_id, number)
+    return None if whole is None else as_of_now(tx, instance, whole)
+
+
+def shown(tx: Transaction, instance: Instance, whole: Whole, payloads: bool) -> WorkflowTurn:
+    """`whole` with its steps and signals, as the wire shows it."""
+    if payloads:
+        return _answer(tx, whole, instance.version, whole.state)
+    log, heard = steps.outline(tx, whole.turn), signals.outline(tx, whole.turn)
+    return answers.of_turn(whole, instance.version, log, heard, tx.now_ms, None)
 
 
 def as_of_now(tx: Transaction, instance: Instance, whole: Whole) -> Whole:

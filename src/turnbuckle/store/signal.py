@@ -1,6 +1,7 @@
 """Signals of a turn."""
 
 from turnbuckle.engine.signal import Signal
+from turnbuckle.engine.step import NULL
 from turnbuckle.engine.turn import Turn
 from turnbuckle.store.transaction import Transaction
 
@@ -10,6 +11,14 @@ def log(tx: Transaction, turn: Turn) -> list[Signal]:
     if turn.signal_count == 0:
         return []
     return tx.all("signal_log", Signal, graph_id=turn.graph_id, instance_id=turn.instance_id, turn=turn.number)
+
+
+def outline(tx: Transaction, turn: Turn) -> list[Signal]:
+    """The same with null for their values."""
+    if turn.signal_count == 0:
+        return []
+    where = {"graph_id": turn.graph_id, "instance_id": turn.instance_id, "turn": turn.number}
+    return tx.all("signal_outline", Signal, **where, nothing=NULL)
 
 
 def find(tx: Transaction, graph_id: str, instance_id: str, turn: int, event_id: bytes) -> Signal | None:

@@ -4,6 +4,12 @@ select {signal.columns} from signal
 where graph_id = :graph_id and instance_id = :instance_id and turn = :turn
 order by arrival
 
+-- signal_outline
+-- The same without their values.
+select {signal.outline} from signal
+where graph_id = :graph_id and instance_id = :instance_id and turn = :turn
+order by arrival
+
 -- signal_by_id
 -- The signal that was delivered under an event id.
 select {signal.columns} from signal

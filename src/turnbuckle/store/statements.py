@@ -1,8 +1,8 @@
 """All statements, read once from the .sql files beside this module.
 
 A statement is headed by `-- name` and a sentence. Slots: `{turn.columns}` names a row's columns for a select,
-`{turn.names}` and `{turn.values}` those of an insert of a whole row, `{changes}` the columns an update was asked to
-write; the rest are the dialect's.
+`{turn.outline}` the same with `:nothing` in place of what users put in, `{turn.names}` and `{turn.values}` those of
+an insert of a whole row, `{changes}` the columns an update was asked to write; the rest are the dialect's.
 """
 
 import re
@@ -28,6 +28,13 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "signal": Signal,
     "step": Step,
     "turn": Turn,
+}
+_PAYLOADS = {
+    "message": ("body",),
+    "operation": ("details", "cursor"),
+    "signal": ("value",),
+    "step": ("output",),
+    "turn": ("result",),
 }
 _HEADER = re.compile(r"^-- (\w+)\n", re.MULTILINE)
 
@@ -69,6 +76,8 @@ def _fill_rows(sql: str, dialect: Dialect) -> str:
     for noun, row in ROWS.items():
         fields = row.__struct_fields__
         sql = sql.replace(f"{{{noun}.columns}}", ", ".join(f"{noun}.{field}" for field in fields))
+        outline = (":nothing" if field in _PAYLOADS.get(noun, ()) else f"{noun}.{field}" for field in fields)
+        sql = sql.replace(f"{{{noun}.outline}}", ", ".join(outline))
         sql = sql.replace(f"{{{noun}.names}}", ", ".join(fields))
         sql = sql.replace(f"{{{noun}.values}}", ", ".join([dialect.position] * len(fields)))
     return sql

@@ -1,7 +1,7 @@
 """Saved steps and the running operation."""
 
 from turnbuckle.engine.operation import Operation
-from turnbuckle.engine.step import Step
+from turnbuckle.engine.step import NULL, Step
 from turnbuckle.engine.turn import Turn
 from turnbuckle.store.transaction import Transaction
 
@@ -11,6 +11,14 @@ def log(tx: Transaction, turn: Turn) -> list[Step]:
     if turn.step_count == 0:
         return []
     return tx.all("step_log", Step, graph_id=turn.graph_id, instance_id=turn.instance_id, turn=turn.number)
+
+
+def outline(tx: Transaction, turn: Turn) -> list[Step]:
+    """The same with null for their outputs."""
+    if turn.step_count == 0:
+        return []
+    where = {"graph_id": turn.graph_id, "instance_id": turn.instance_id, "turn": turn.number}
+    return tx.all("step_outline", Step, **where, nothing=NULL)
 
 
 def near(tx: Transaction, turn: Turn, position: int, key: str) -> list[Step]:

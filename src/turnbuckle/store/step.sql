@@ -4,6 +4,12 @@ select {step.columns} from step
 where graph_id = :graph_id and instance_id = :instance_id and turn = :turn
 order by position
 
+-- step_outline
+-- The same without their outputs.
+select {step.outline} from step
+where graph_id = :graph_id and instance_id = :instance_id and turn = :turn
+order by position
+
 -- step_near
 -- What is saved at a position or under a key of a turn: what a new step there could collide with.
 select {step.columns} from step

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from turnbuckle.engine.message import Message
-from turnbuckle.engine.operation import Operation
+from turnbuckle.engine.operation import NULL, Operation
 from turnbuckle.engine.turn import Turn
 from turnbuckle.store.transaction import Transaction
 
@@ -38,6 +38,12 @@ def task(tx: Transaction, graph_id: str, instance_id: str, number: int, state_tu
 
 def read(tx: Transaction, graph_id: str, instance_id: str, number: int) -> Whole | None:
     row = tx.row("turn_read", graph_id=graph_id, instance_id=instance_id, number=number)
+    return None if row is None else _whole(row)
+
+
+def outline(tx: Transaction, graph_id: str, instance_id: str, number: int) -> Whole | None:
+    """The same with null for every user's value: none is read."""
+    row = tx.row("turn_outline", graph_id=graph_id, instance_id=instance_id, number=number, nothing=NULL)
     return None if row is None else _whole(row)
 
 

@@ -27,6 +27,15 @@ left join operation on operation.graph_id = turn.graph_id and operation.instance
 and operation.turn = turn.number
 where turn.graph_id = :graph_id and turn.instance_id = :instance_id and turn.number = :number
 
+-- turn_outline
+-- The same without what users put in, so that a list of large turns costs no more than one of small ones.
+select {turn.outline}, {operation.outline}, {message.outline}, :nothing from turn
+join message on message.graph_id = turn.graph_id and message.instance_id = turn.instance_id
+and message.number = turn.number
+left join operation on operation.graph_id = turn.graph_id and operation.instance_id = turn.instance_id
+and operation.turn = turn.number
+where turn.graph_id = :graph_id and turn.instance_id = :instance_id and turn.number = :number
+
 -- turn_insert
 -- A new turn.
 insert into turn ({turn.names}) values ({turn.values})

@@ -45,6 +45,7 @@ class WorkflowInstanceCreateRequest(Request, frozen=True, kw_only=True):
 
 class WorkflowInstanceQuery(Request, frozen=True, kw_only=True):
     id: Name
+    payloads: bool = True  # ours; as for the list
 
 
 class WorkflowInstancesQuery(Request, frozen=True, kw_only=True):
@@ -52,6 +53,7 @@ class WorkflowInstancesQuery(Request, frozen=True, kw_only=True):
     limit: PageLimit = limits.PAGE_DEFAULT
     workflow_type: Name | None = None  # ours
     status: InstanceStatus | None = None  # ours
+    payloads: bool = True  # ours; false: state, message, outputs and signals come as null, none is read
 
 
 class WorkflowInstancesResponse(Answer, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from turnbuckle.wire.base import Answer, Count, Request
+from turnbuckle.wire.base import Answer, AtMs, Count, Request
 
 
 class NoQuery(Request, frozen=True, kw_only=True):
@@ -34,3 +34,21 @@ class WorkflowStatus(Answer, frozen=True, kw_only=True):
     archive_error: bool
     pending_archive_bytes: Count
     unarchived_events: Count
+
+
+class WorkflowServedPair(Answer, frozen=True, kw_only=True):
+    """A type and version that a worker has claimed."""
+
+    workflow_type: str
+    version: str
+    worker: str  # that of the last claim
+    claimed_at_ms: AtMs  # when it came
+    waiting: Count  # claims that wait at this server right now
+
+
+class WorkflowServedResponse(Answer, omit_defaults=False, frozen=True, kw_only=True):
+    """What this server process has been asked for. Other servers on the same store have seen other claims."""
+
+    now_ms: AtMs
+    since_ms: AtMs  # when this process began to serve
+    pairs: list[WorkflowServedPair]  # the one claimed last comes last

@@ -171,6 +171,7 @@ class WorkflowTurnHistoryQuery(Request, frozen=True, kw_only=True):
     id: Name
     after: TurnNumber = 0
     limit: Annotated[int, Meta(ge=1, le=limits.HISTORY_PAGE_MAX)] = limits.HISTORY_PAGE_MAX
+    payloads: bool = True  # ours; false: message, result, state, outputs and signals come as null, none is read
 
 
 class WorkflowTurnHistoryResponse(Answer, frozen=True, kw_only=True):

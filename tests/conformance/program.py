@@ -5,7 +5,7 @@ activities add is not here: its code adds itself to `OPERATIONS` and `ACTIONS`, 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class Turn:
     record: Record
 
 
-def require(program: list[Fields]) -> None:
+def require(program: Sequence[Fields]) -> None:
     """NeedsMore when the program has an operation or an action that is not registered, before anything runs."""
     for fields in program:
         if OPERATIONS.keys().isdisjoint(fields):
@@ -60,12 +60,12 @@ def require(program: list[Fields]) -> None:
                 raise NeedsMore(f"this runner needs code for the action {dict(action)}")
 
 
-async def play(program: list[Fields], turn: Turn) -> WorkflowResult[Json] | None:
+async def play(program: Sequence[Fields], turn: Turn) -> WorkflowResult[Json] | None:
     """Run the operations in order up to the one that ends the program, and give what the handler returns."""
     for fields in program:
         name = next(name for name in OPERATIONS if name in fields)
         ending = await OPERATIONS[name](fields, turn)
-        if ending is not GO_ON:
+        if not isinstance(ending, _GoOn):
             return ending
     raise BadScenario("the program ended without saying how")
 

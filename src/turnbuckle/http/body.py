@@ -14,7 +14,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 LARGE_BYTES = 32 * limits.KIB  # from here on, checking a body is worth a thread
 
 _WORDS = {
-    limits.NAME_PATTERN: "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `-`",
+    base.NAME_PATTERN: "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `-`",
     base.ID_PATTERN: "1 to 256 characters, not blank, no control characters",
     base.WORKER_PATTERN: "1 to 128 characters, not blank, no control characters",
 }

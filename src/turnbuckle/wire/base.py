@@ -19,10 +19,13 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A response: fields at their default are left off."""
 
 
-Name = Annotated[str, Meta(pattern=limits.NAME_PATTERN)]
+# Python's `$` also matches before a last line's end; its `\Z` is unknown to other readers of the contract.
+_END = r"$(?!\n)"
+NAME_PATTERN = limits.NAME_PATTERN.removesuffix("$") + _END
+Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 # Not blank, no control characters; slashes and emoji are fine (decision 10).
-ID_PATTERN = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*\Z"
-WORKER_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"
+ID_PATTERN = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*" + _END
+WORKER_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*" + _END
 Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS, pattern=ID_PATTERN)]
 WorkerName = Annotated[str, Meta(min_length=1, max_length=limits.WORKER_CHARS, pattern=WORKER_PATTERN)]
 Token = Annotated[str, Meta(max_length=256)]

@@ -30,13 +30,21 @@ def check(body: bytes) -> None:
         text = body.decode()
     except UnicodeDecodeError as exc:
         raise BadValue("$", f"byte 0x{body[exc.start]:02x} at offset {exc.start}", "UTF-8") from None
-    if _may_be_deep(body) or _has_surrogate_escape(text):
-        _walk(text)
+    if _may_be_deep(body):
+        _walk(text, len(text))
     try:
-        _STRICT.decode(text)
+        value = _STRICT.decode(text)
+        if _has_surrogate_escape(text):
+            _TEXT.encode(value).encode()  # a lone surrogate has no UTF-8 form
+    except json.JSONDecodeError as exc:
+        raise _no_json(_walk(text, exc.pos), text, exc.pos) from None
     except (ValueError, RecursionError) as exc:
-        _walk(text)
+        _walk(text, len(text))
         raise BadValue("$", "text that is no JSON", "one JSON value") from exc
+
+
+def _no_json(path: str, text: str, at: int) -> BadValue:
+    return BadValue(path, f"{text[at : at + 20]!r} at character {at}", "JSON")
 
 
 def fingerprint(raw: bytes) -> bytes:
@@ -52,6 +60,7 @@ def _plain_number(text: str) -> float | int:
 
 _PLAIN = json.JSONDecoder(parse_float=_plain_number)
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+_TEXT = json.JSONEncoder(ensure_ascii=False)
 
 
 def _finite(text: str) -> float:
@@ -83,9 +92,10 @@ def _may_be_deep(body: bytes) -> bool:
         return False
     brackets = _NO_BRACKET.sub(b"", _STRING.sub(b"", body))
     for _ in range(limits.JSON_DEPTH):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(inner) == len(brackets):
+            break
+        brackets = inner
     return bool(brackets)
 
 
@@ -104,44 +114,51 @@ _TOKEN = re.compile(
 )
 
 
-def _walk(text: str) -> None:
-    """Raise BadValue at the first place that `check` refuses; return when the walk finds none."""
+def _walk(text: str, until: int) -> str:
+    """Raise BadValue at the first place that `check` refuses; the path at character `until` when none is before it."""
     stack: list[_Container] = []
     at = 0
-    while True:
+    while at < until:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise BadValue(_path(stack), f"{text[at : at + 20]!r} at character {at}", "JSON")
-        at, kind, token = match.end(), match.lastgroup, match.group(match.lastgroup or 0)
+            raise _no_json(_path(stack), text, at)
+        kind, token = match.lastgroup, match.group(match.lastgroup or 0)
         if kind == "end":
-            return
+            break
         if kind == "mark":
+            if token in "]}" and not (stack and stack.pop().closed_by == token):
+                raise _no_json(_path(stack), text, match.start("mark"))
             _walk_mark(stack, token)
         elif kind == "string" and stack and stack[-1].awaits_key:
-            stack[-1].take_key(_string(stack, token), _path(stack))
+            _take_key(stack, _string(stack, token))
         else:
             _walk_scalar(stack, kind, token)
+        at = match.end()
+    return _path(stack)
 
 
 class _Container:
     """An open array or object of the walk."""
 
     def __init__(self, opened_by: str) -> None:
-        self.is_object = opened_by == "{"
-        self.awaits_key = self.is_object
+        self.closed_by = "}" if opened_by == "{" else "]"
+        self.awaits_key = opened_by == "{"
         self.keys: set[str] = set()
-        self.at: str | int = "" if self.is_object else 0
-
-    def take_key(self, key: str, path: str) -> None:
-        if key in self.keys:
-            raise BadValue(path, f"the key {key!r} twice", "each key once")
-        self.keys.add(key)
-        self.at, self.awaits_key = key, False
+        self.at: str | int | None = None if self.awaits_key else 0  # the key or index that the walk is at
 
     def next(self) -> None:
-        self.awaits_key = self.is_object
         if isinstance(self.at, int):
             self.at += 1
+        else:
+            self.at, self.awaits_key = None, True
+
+
+def _take_key(stack: list[_Container], key: str) -> None:
+    container = stack[-1]
+    container.at, container.awaits_key = key, False
+    if key in container.keys:
+        raise BadValue(_path(stack), f"the key {key!r} twice", "each key once")
+    container.keys.add(key)
 
 
 def _walk_mark(stack: list[_Container], mark: str) -> None:
@@ -150,8 +167,6 @@ def _walk_mark(stack: list[_Container], mark: str) -> None:
             where = _path(stack[:8])
             raise BadValue(where + "…", "nesting deeper than the limit", f"at most {limits.JSON_DEPTH} levels")
         stack.append(_Container(mark))
-    elif mark in "]}" and stack:
-        stack.pop()
     elif mark == "," and stack:
         stack[-1].next()
 
@@ -185,4 +200,5 @@ def _number(stack: list[_Container], token: str) -> None:
 
 
 def _path(stack: list[_Container]) -> str:
-    return "$" + "".join(f"[{c.at}]" if isinstance(c.at, int) else f".{c.at}" if c.at else "" for c in stack)
+    places = (container.at for container in stack if container.at is not None)
+    return "$" + "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in places)

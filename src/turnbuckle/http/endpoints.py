@@ -283,6 +283,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "End the turn: state, result and continuation in one write.",
         WorkflowTurn,
         body=WorkflowTurnCompleteRequest,
+        body_bytes=limits.COMPLETION_BYTES,
         refusals=(*HELD, "payload_too_large"),
     ),
     Endpoint(
@@ -302,6 +303,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         WorkflowBlob,
         query=WorkflowBlobPutQuery,
         raw_body=True,
+        body_bytes=limits.BLOB_BYTES,
         refusals=("payload_too_large",),
     ),
     Endpoint(

@@ -110,6 +110,7 @@ def heartbeat(tx: Transaction, graph_id: str, request: WorkflowTurnLeaseRequest)
 def complete(tx: Transaction, graph_id: str, request: WorkflowTurnCompleteRequest) -> Changed:
     """State, result, history and continuation in one write; an exact repeat answers as the first did (P14)."""
     size.check("state", bytes(request.state), limits.STATE_BYTES)
+    _check_results(request)
     changed = Changed(graph_id, request.workflow_id, request.turn)
     completion = _completion(request)
     inbox = Inbox.open(tx, graph_id, request.workflow_id)
@@ -175,6 +176,7 @@ def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Ch
     if request.non_retryable and request.retry_at_ms is not None:
         what = "retry_at_ms: got it together with non_retryable true, expected one of them"
         raise Refused("invalid_param", what, param="retry_at_ms")
+    _check_results(request)
     inbox = Inbox.of_holder(tx, graph_id, request.workflow_id, request.turn, request.token)
     assert inbox.head is not None
     head, error = _with_usage(inbox.head, request), request.error[: limits.ERROR_CHARS].encode()
@@ -185,6 +187,11 @@ def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Ch
     inbox.put(failed, request.results)
     inbox.save()
     return Changed(graph_id, request.workflow_id, request.turn)
+
+
+def _check_results(request: WorkflowTurnCompleteRequest | WorkflowTurnFailRequest) -> None:
+    if request.results is not None:
+        size.check("results", msgspec.json.encode(request.results), limits.RESULTS_BYTES)
 
 
 def _with_usage(turn: Turn, request: WorkflowTurnCompleteRequest | WorkflowTurnFailRequest) -> Turn:

@@ -167,7 +167,7 @@ def test_a_bad_body_is_refused_naming_the_place_and_what_was_there(body: bytes, 
 
 @pytest.mark.parametrize("body", [b"[1,]", b'{"a":1,}', b"[,1]", b"{,}", b"[1,,2]"])
 def test_a_comma_too_many_is_refused(body: bytes) -> None:
-    with pytest.raises(BadValue, match="at character [0-9], expected JSON"):
+    with pytest.raises(BadValue, match=r"at character [0-9], expected JSON"):
         check(body)
 
 

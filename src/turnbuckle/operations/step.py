@@ -12,7 +12,7 @@ from turnbuckle.engine.operation import Operation
 from turnbuckle.engine.step import NULL, Step
 from turnbuckle.operations import size
 from turnbuckle.operations.inbox import Inbox
-from turnbuckle.operations.turn import Changed
+from turnbuckle.operations.turn import NOTHING, Changed
 from turnbuckle.store import step as steps
 from turnbuckle.store.transaction import Durability, Transaction
 from turnbuckle.wire import limits
@@ -78,7 +78,7 @@ def progress(tx: Transaction, graph_id: str, request: WorkflowTurnProgressReques
     if told is not running and typed is not None:
         _add_phase(tx, inbox, typed)
     inbox.save()
-    return Changed(graph_id, request.workflow_id, request.turn)
+    return Changed(graph_id, request.workflow_id, request.turn, NOTHING)
 
 
 class Typed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,7 +124,7 @@ def save(tx: Transaction, graph_id: str, request: WorkflowTurnCheckpointRequest)
         at_ms=0,
         delay_ms=request.delay_ms,
     )
-    changed = Changed(graph_id, request.workflow_id, request.turn)
+    changed = Changed(graph_id, request.workflow_id, request.turn, NOTHING)
     inbox = Inbox.open(tx, graph_id, request.workflow_id)
     if not is_new(tx, inbox, asked, request.token):
         return changed

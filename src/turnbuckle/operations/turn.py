@@ -40,12 +40,15 @@ from turnbuckle.wire.value import fingerprint
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """A turn that an operation changed. `brief` is all a worker reads; `answer` gives the whole turn."""
+    """A turn that an operation changed; `answer` gives it whole. `brief` is all a worker reads; None: the whole."""
 
     graph_id: str
     instance_id: str
     number: int
-    brief: BriefTurn = BriefTurn()
+    brief: BriefTurn | None = None
+
+
+NOTHING = BriefTurn()
 
 
 # -- worker ------------------------------------------------------------------------------------------------------
@@ -104,14 +107,14 @@ def heartbeat(tx: Transaction, graph_id: str, request: WorkflowTurnLeaseRequest)
     inbox.put(rules.renew(inbox.head, inbox.instance.lease_ms, tx.now_ms))
     tx.durability = Durability.HEARTBEAT
     inbox.save()
-    return Changed(graph_id, request.workflow_id, request.turn)
+    return Changed(graph_id, request.workflow_id, request.turn, NOTHING)
 
 
 def complete(tx: Transaction, graph_id: str, request: WorkflowTurnCompleteRequest) -> Changed:
     """State, result, history and continuation in one write; an exact repeat answers as the first did (P14)."""
     size.check("state", bytes(request.state), limits.STATE_BYTES)
     _check_results(request)
-    changed = Changed(graph_id, request.workflow_id, request.turn)
+    changed = Changed(graph_id, request.workflow_id, request.turn, NOTHING)
     completion = _completion(request)
     inbox = Inbox.open(tx, graph_id, request.workflow_id)
     if _is_completed_by(tx, inbox, request.turn, completion):
@@ -186,7 +189,7 @@ def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Ch
         failed = rules.fail(head, error, request.non_retryable, inbox.instance.max_attempts, tx.now_ms)
     inbox.put(failed, request.results)
     inbox.save()
-    return Changed(graph_id, request.workflow_id, request.turn)
+    return Changed(graph_id, request.workflow_id, request.turn, NOTHING)
 
 
 def _check_results(request: WorkflowTurnCompleteRequest | WorkflowTurnFailRequest) -> None:

@@ -27,7 +27,7 @@ def _commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Co
     context = click.Context(command)
     for child in command.list_commands(context):
         found = command.get_command(context, child)
-        assert found is not None
+        assert found is not None, f"{name} lists {child} and does not have it"
         yield from _commands(f"{name} {child}", found)
 
 
@@ -52,6 +52,8 @@ def _option(option: click.Option) -> tuple[str, str, str]:
 
 
 def _default(option: click.Option) -> str:
+    if option.required:
+        return "required"
     if not option.show_default or option.default is None:
         return ""
     if isinstance(option.default, bool):

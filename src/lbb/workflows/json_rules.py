@@ -140,7 +140,8 @@ def _copy_other(value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return _copy_list(value, depth)
     raise _Refused(
-        f"is a {type(value).__name__}; JSON holds null, booleans, strings, numbers, lists and mappings with string keys"
+        f"is of type {type(value).__name__}; "
+        "JSON holds null, booleans, strings, numbers, lists and mappings with string keys"
     )
 
 

@@ -239,13 +239,12 @@ def wrapped() -> Any:
         (dict, Shape(False, False)),
         (str.upper, Shape(True, False)),
     ],
-    ids=str,
 )
 def test_a_function_takes_the_step_context_exactly_when_an_argument_is_required(fn: Any, shape: Shape) -> None:
     assert shape_of(fn) == shape
 
 
-@pytest.mark.parametrize("fn", [lambda a, b: 1, lambda *, a: 1, functools.partial(lambda a, b, c: 1, 1)], ids=str)
+@pytest.mark.parametrize("fn", [lambda a, b: 1, lambda *, a: 1, functools.partial(lambda a, b, c: 1, 1)])
 async def test_a_function_that_needs_more_fails_for_good_before_anything_is_sent(fn: Any) -> None:
     async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
         return WorkflowResult(state=await ctx.step("a", fn))

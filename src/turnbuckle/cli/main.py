@@ -7,8 +7,24 @@ import click
 from turnbuckle import __version__
 
 _MODULES = {  # command: its module
+    "backup": "backup",
+    "cancel": "control",
     "dev": "serve",
+    "doctor": "doctor",
+    "instances": "instances",
+    "keys": "keys",
+    "pause": "control",
+    "resume": "control",
+    "retry": "control",
+    "runs": "runs",
+    "send": "messages",
     "serve": "serve",
+    "signal": "messages",
+    "skip": "control",
+    "start": "messages",
+    "turns": "turns",
+    "wake": "control",
+    "watch": "watch",
 }
 
 

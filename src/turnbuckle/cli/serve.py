@@ -11,7 +11,7 @@ import click
 from turnbuckle import server
 from turnbuckle.config import DEFAULT_PORT, Config
 from turnbuckle.operations import key
-from turnbuckle.store.database import Database, write
+from turnbuckle.store.database import CannotOpen, Database, write
 from turnbuckle.store.key import Grant
 from turnbuckle.store.migrate import NewerSchema
 
@@ -58,5 +58,5 @@ def _run(config: Config, prepare: Callable[[Database], None] | None = None) -> N
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         server.serve(config, lambda address: click.echo(f"listening on {address}"), prepare)
-    except (OSError, NewerSchema) as exc:
+    except (OSError, CannotOpen, NewerSchema) as exc:
         sys.exit(f"turnbuckle: {exc}")

@@ -34,6 +34,11 @@ def problems(tx: Transaction) -> list[str]:
     return found + check_rest(tx)
 
 
+def schema(tx: Transaction) -> int:
+    """Number of the newest migration the store has."""
+    return store.schema(tx)
+
+
 def check_page(tx: Transaction, after: Place) -> tuple[list[str], Place | None]:
     """Problems of the next instances by (graph id, instance id), and the place to go on from; None at the end."""
     page = store.page(tx, after, INSTANCES_AT_ONCE)

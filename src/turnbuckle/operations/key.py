@@ -38,13 +38,21 @@ def all_keys(tx: Transaction) -> list[Key]:
     return keys.all_keys(tx)
 
 
-def revoke(tx: Transaction, hint: str) -> int:
-    """Revoke the keys whose whole text or last four characters are given; how many there were."""
-    return sum(
-        keys.revoke(tx, key.key_hash)
+def revoke(tx: Transaction, key_or_hint: str) -> Key | None:
+    """Revoke the key whose whole text or last four characters are given; None when no valid key is meant.
+
+    Refused(conflict) when two keys end alike.
+    """
+    meant = [
+        key
         for key in keys.all_keys(tx)
-        if key.revoked_at_ms is None and (key.hint == hint or key.key_hash == hash_of(hint))
-    )
+        if key.revoked_at_ms is None and (key.hint == key_or_hint or key.key_hash == hash_of(key_or_hint))
+    ]
+    if len(meant) > 1:
+        raise Refused("conflict", f"{len(meant)} keys end in {key_or_hint!r}; give the whole key")
+    for key in meant:
+        keys.revoke(tx, key.key_hash)
+    return meant[0] if meant else None
 
 
 def find(tx: Transaction, key_hash: bytes) -> Grant | None:

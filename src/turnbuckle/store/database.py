@@ -6,6 +6,7 @@ may reach a sink at once: an event loop is woken once for a whole group of commi
 
 import contextlib
 import enum
+import sqlite3
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -54,6 +55,14 @@ def settle_futures(jobs: Iterable[Job]) -> None:
             future.set_exception(job.error)
 
 
+class CannotOpen(Exception):
+    """The store is not there or no store; the message is what the driver says."""
+
+
+class BackupFailed(Exception):
+    """No copy was made, or only a part of one."""
+
+
 class StorageFailed(Refused):
     """The database did not take the write: disk full, connection lost. Nothing of it is saved."""
 
@@ -73,7 +82,7 @@ class Database(Protocol):
         """The same on a snapshot, beside the writers."""
 
     def backup(self, target: str) -> None:
-        """A consistent copy of the store in the file `target`, while others write."""
+        """A consistent copy of the store in the file `target`, while others write. Raises BackupFailed."""
 
     def check(self) -> list[str]:
         """Problems that the database itself finds in its files, a sentence each."""
@@ -98,15 +107,21 @@ def read(database: Database, operation: Callable[[Transaction], T]) -> T:
 def open_database(location: str, clock: Clock | None = None) -> Database:
     """The database at a file's path (SQLite) or a postgresql:// URL, with the newest schema.
 
-    `clock` replaces the store's own, for tests. Raises NewerSchema, or what the driver says when it cannot open.
+    `clock` replaces the store's own, for tests. Raises NewerSchema or CannotOpen.
     """
     if location.startswith(("postgresql://", "postgres://")):
-        from turnbuckle.store.postgres import PostgresDatabase  # an optional extra
+        from turnbuckle.store import postgres  # an optional extra
 
-        return PostgresDatabase(location, clock)
+        try:
+            return postgres.PostgresDatabase(location, clock)
+        except postgres.DRIVER_ERRORS as exc:
+            raise CannotOpen(f"cannot open the PostgreSQL store: {exc}") from exc
     from turnbuckle.store.sqlite import SqliteDatabase
 
-    return SqliteDatabase(location, clock)
+    try:
+        return SqliteDatabase(location, clock)
+    except (sqlite3.Error, OSError) as exc:
+        raise CannotOpen(f"cannot open the store {location}: {exc}") from exc
 
 
 def deliver(jobs: list[Job]) -> None:

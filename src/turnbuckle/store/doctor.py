@@ -92,6 +92,13 @@ class LostRun(msgspec.Struct, frozen=True):
 STRAYS = ("turns", "messages", "states", "runs", "steps", "signals", "operations")
 
 
+def schema(tx: Transaction) -> int:
+    """Number of the newest migration the store has."""
+    row = tx.row("doctor_schema")
+    assert row is not None
+    return int(row[0])
+
+
 def page(tx: Transaction, after: Place, limit: int) -> list[Found]:
     rows = tx.rows("doctor_instances", after_graph_id=after[0], after_instance_id=after[1], limit=limit)
     return [Found(Instance(*row[:_INSTANCE]), *row[_INSTANCE:]) for row in rows]

@@ -1,3 +1,7 @@
+-- doctor_schema
+-- Number of the newest migration the store has.
+select max(number) from schema_migration
+
 -- doctor_instances
 -- A page of all instances over all graphs, with the graph's name where there is one.
 select {instance.columns}, graph.environment, graph.name from instance

@@ -4,6 +4,7 @@ Read committed is enough: every operation locks its instance row first, so write
 """
 
 import contextlib
+import os
 import subprocess
 import threading
 from collections.abc import Callable
@@ -11,15 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from turnbuckle.store import migrate
 from turnbuckle.store.clock import Clock
-from turnbuckle.store.database import Job, StorageFailed, deliver
+from turnbuckle.store.database import BackupFailed, Job, StorageFailed, deliver
 from turnbuckle.store.dialect import POSTGRES
 from turnbuckle.store.statements import Statements
 from turnbuckle.store.transaction import Announcement, Durability, Transaction
 
+DRIVER_ERRORS = (psycopg.Error, PoolTimeout)
 _CONNECTIONS = 16
 _TRIES = 4  # of an operation that met a deadlock: PostgreSQL picked it to give way
 _LOCK_WAIT = "10s"
@@ -53,7 +56,13 @@ class PostgresDatabase:
         self._threads.submit(self._run, job, "begin isolation level repeatable read read only")
 
     def backup(self, target: str) -> None:
-        subprocess.run(["pg_dump", "--format=custom", f"--file={target}", self._url], check=True)
+        named = conninfo_to_dict(self._url)
+        secret = {"PGPASSWORD": str(named.pop("password"))} if "password" in named else {}  # argv is for all to see
+        command = ["pg_dump", "--format=custom", f"--file={target}", f"--dbname={make_conninfo("", **named)}"]
+        try:
+            subprocess.run(command, check=True, env=os.environ | secret)
+        except (OSError, subprocess.CalledProcessError) as exc:
+            raise BackupFailed(f"pg_dump made no copy: {exc}") from exc
 
     def check(self) -> list[str]:
         with self._pool.connection() as connection:
@@ -73,7 +82,7 @@ class PostgresDatabase:
                 except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                     if last_try:
                         raise
-        except (psycopg.Error, PoolTimeout) as exc:
+        except DRIVER_ERRORS as exc:
             job.error, job.announced = StorageFailed(exc), []
         except BaseException as exc:
             job.error, job.announced = exc, []

@@ -15,7 +15,7 @@ from typing import Literal
 
 from turnbuckle.store import migrate
 from turnbuckle.store.clock import Clock, ProcessClock
-from turnbuckle.store.database import Job, Lane, StorageFailed, deliver
+from turnbuckle.store.database import BackupFailed, Job, Lane, StorageFailed, deliver
 from turnbuckle.store.dialect import SQLITE
 from turnbuckle.store.statements import Statements
 from turnbuckle.store.transaction import Announcement, Durability, Transaction
@@ -34,9 +34,13 @@ class GroupLost(Exception):
 class SqliteDatabase:
     kind: Literal["sqlite", "postgresql"] = "sqlite"
 
-    def __init__(self, path: str, clock: Clock | None = None) -> None:
+    def __init__(self, path: str, clock: Clock | None = None, *, is_durable: bool = True) -> None:
+        """`is_durable` False leaves out the fsyncs, for a store that is thrown away with the test that made it: it
+        still survives the death of its process, not that of the machine.
+        """
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._path = path
+        self._synchronous = "full" if is_durable else "off"
         self._statements = Statements(SQLITE)
         self._connection = self._connect()
         migrate.migrate(self._connection, SQLITE, self._in_transaction)
@@ -65,9 +69,11 @@ class SqliteDatabase:
         self._readers.submit(self._read, job)
 
     def backup(self, target: str) -> None:
-        source = self._connect()
-        with contextlib.closing(source), contextlib.closing(sqlite3.connect(target)) as copy:
-            source.backup(copy)
+        try:
+            with contextlib.closing(self._connect()) as source, contextlib.closing(sqlite3.connect(target)) as copy:
+                source.backup(copy)
+        except sqlite3.Error as exc:
+            raise BackupFailed(f"cannot copy the store to {target}: {exc}") from exc
 
     def check(self) -> list[str]:
         connection = self._connect()
@@ -158,7 +164,8 @@ class SqliteDatabase:
     def _save_clock(self) -> None:
         now_ms = self.clock()
         if now_ms - self._saved_clock_ms >= _CLOCK_EVERY_MS:
-            self._connection.execute("update clock set now_ms = ?", (now_ms,))
+            # Another process may have been further: a backup or a new key beside the server.
+            self._connection.execute("update clock set now_ms = max(now_ms, ?)", (now_ms,))
             self._saved_clock_ms = now_ms
 
     def _announce(self, jobs: list[Job]) -> None:
@@ -202,8 +209,8 @@ class SqliteDatabase:
             cached_statements=512,
             timeout=_BUSY_MS / 1_000,
         )
+        connection.execute(f"pragma synchronous = {self._synchronous}")  # first: going over to WAL syncs as well
         connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")
         connection.execute("pragma foreign_keys = on")
         return connection
 

@@ -58,7 +58,8 @@ class PostgresDatabase:
     def backup(self, target: str) -> None:
         named = conninfo_to_dict(self._url)
         secret = {"PGPASSWORD": str(named.pop("password"))} if "password" in named else {}  # argv is for all to see
-        command = ["pg_dump", "--format=custom", f"--file={target}", f"--dbname={make_conninfo("", **named)}"]
+        source = make_conninfo("", **named)
+        command = ["pg_dump", "--format=custom", f"--file={target}", f"--dbname={source}"]
         try:
             subprocess.run(command, check=True, env=os.environ | secret)
         except (OSError, subprocess.CalledProcessError) as exc:

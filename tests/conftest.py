@@ -1,10 +1,12 @@
 """Fixtures of all rooms. A store is a `str`: a file path for SQLite, a `postgresql://` URL for PostgreSQL."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.open_store import OpenStore, opened
 from tests.postgres import PostgresServer, running_postgres
 
 
@@ -46,3 +48,22 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "turnbuckle.db")
     url: str = request.getfixturevalue("postgres_url")
     return url
+
+
+@pytest.fixture(scope="session")
+def shared_postgres(postgres_server: PostgresServer) -> Iterator[OpenStore]:
+    """Opened once: emptying it takes a tenth of the time of making and opening another."""
+    with opened(postgres_server.create_database()) as store:
+        yield store
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+    """An open store with nothing in it and a clock of its own; the test runs once on each database."""
+    with contextlib.ExitStack() as stack:
+        if request.param == "sqlite":
+            yield stack.enter_context(opened(str(tmp_path / "turnbuckle.db")))
+        else:
+            shared: OpenStore = request.getfixturevalue("shared_postgres")
+            shared.empty()
+            yield shared

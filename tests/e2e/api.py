@@ -5,15 +5,15 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
+from tests.open_store import OpenStore
 from turnbuckle.config import Config
 from turnbuckle.http.app import App
 from turnbuckle.operations import key as keys
-from turnbuckle.store.clock import Clock
-from turnbuckle.store.database import Database, open_database, write
+from turnbuckle.store.database import write
 from turnbuckle.store.key import Grant
 
 KEY = "lbb_sk_test_of_the_tests"
@@ -27,8 +27,8 @@ PAIRS = [{"workflow_type": "t", "version": "v1"}]
 class Api:
     """A client of the app with a key of role admin."""
 
-    def __init__(self, app: App, database: Database, location: str, client: httpx.AsyncClient) -> None:
-        self.app, self.database, self.location = app, database, location
+    def __init__(self, app: App, store: OpenStore, client: httpx.AsyncClient) -> None:
+        self.app, self.store = app, store
         self._client = client
 
     async def get(self, path: str, headers: dict[str, str] | None = None, **query: Any) -> httpx.Response:
@@ -75,12 +75,10 @@ def lease(task: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def serving(location: str, clock: Clock | None = None, *, workflows: bool = True) -> AsyncIterator[Api]:
-    with contextlib.closing(open_database(location, clock)) as database:
-        write(database, lambda tx: keys.add(tx, KEY, "tests", Grant("test", "user", "admin")))
-        app = App(database, Config(data=Path("unused"), workflows=workflows))
-        app.bind(asyncio.get_running_loop())
-        transport = httpx.ASGITransport(app)
-        headers = {"authorization": f"Bearer {KEY}"}
-        async with httpx.AsyncClient(transport=transport, base_url="http://app", headers=headers) as client:
-            yield Api(app, database, location, client)
+async def serving(store: OpenStore, *, workflows: bool = True) -> AsyncIterator[Api]:
+    write(store.database, lambda tx: keys.add(tx, KEY, "tests", Grant("test", "user", "admin")))
+    app = App(store.database, Config(data=Path("unused"), workflows=workflows))
+    app.bind(asyncio.get_running_loop())
+    transport, headers = httpx.ASGITransport(cast(Any, app)), {"authorization": f"Bearer {KEY}"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://app", headers=headers) as client:
+        yield Api(app, store, client)

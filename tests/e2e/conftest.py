@@ -6,15 +6,16 @@ import pytest
 
 from tests.clock import MovableClock
 from tests.e2e.api import Api, serving
+from tests.open_store import OpenStore
 
 
 @pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
+def clock(open_store: OpenStore) -> MovableClock:
+    return open_store.clock
 
 
 @pytest.fixture
-async def api(store_url: str, clock: MovableClock) -> AsyncIterator[Api]:
+async def api(open_store: OpenStore) -> AsyncIterator[Api]:
     """The app over an empty store of each kind, on the clock of the test."""
-    async with serving(store_url, clock) as served:
+    async with serving(open_store) as served:
         yield served

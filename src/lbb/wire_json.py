@@ -21,7 +21,7 @@ def dump_body(value: Any) -> bytes:
 def wire_value(value: Any) -> Any:
     """`value` with each Pydantic model in it, also inside lists and mappings, as its JSON mapping.
 
-    A model's optional field that is None is left off; a required one stays as null. Nulls in user JSON stay.
+    A model's field that is None and has that default is left off; a required one stays as null. Nulls in user JSON stay.
     """
     if isinstance(value, BaseModel):
         return _model_part(value)
@@ -68,7 +68,8 @@ def _leave_off_field(value: Any, field: FieldInfo, dumped: dict[str, Any], wire_
         return
     if value is not None:
         _leave_off(value, dumped[wire_name])
-    elif dumped[wire_name] is None and not field.is_required():
+    elif dumped[wire_name] is None and field.default is None:
+        # Where None is not the default, leaving it off would read back as another value.
         del dumped[wire_name]
 
 

@@ -279,6 +279,21 @@ async def test_a_model_is_saved_as_json_and_read_back_as_the_model() -> None:
     assert ended(first)["state"] == ended(replayed)["state"] == output
 
 
+async def test_a_null_that_is_not_the_default_of_a_models_field_survives() -> None:
+    class Limits(BaseModel):
+        pages: int | None = 5
+        words: int | None = None
+
+    async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+        limits = await ctx.step("a", lambda: Limits(pages=None), model=Limits)
+        return WorkflowResult(state=limits.pages)
+
+    engine = await run_turn(handler)
+
+    assert engine.body("checkpoint")["output"] == {"pages": None}
+    assert ended(engine)["state"] is None
+
+
 async def test_with_model_a_mapping_is_read_as_the_model_too() -> None:
     async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
         page = await ctx.step("a", lambda: {"title": "t"}, model=Page)

@@ -37,6 +37,7 @@ _PAYLOADS = {
     "turn": ("result",),
 }
 _HEADER = re.compile(r"^-- (\w+)\n", re.MULTILINE)
+_ROW_SLOT = re.compile(r"\{(\w+\.\w+)\}")
 
 
 class Statements:
@@ -73,11 +74,17 @@ def texts() -> dict[str, str]:
 
 
 def _fill_rows(sql: str, dialect: Dialect) -> str:
+    return _ROW_SLOT.sub(lambda slot: _row_slots(dialect.position)[slot[1]], sql)
+
+
+@lru_cache
+def _row_slots(position: str) -> dict[str, str]:
+    """What stands for `turn.columns` and the like."""
+    filled: dict[str, str] = {}
     for noun, row in ROWS.items():
-        fields = row.__struct_fields__
-        sql = sql.replace(f"{{{noun}.columns}}", ", ".join(f"{noun}.{field}" for field in fields))
-        outline = (":nothing" if field in _PAYLOADS.get(noun, ()) else f"{noun}.{field}" for field in fields)
-        sql = sql.replace(f"{{{noun}.outline}}", ", ".join(outline))
-        sql = sql.replace(f"{{{noun}.names}}", ", ".join(fields))
-        sql = sql.replace(f"{{{noun}.values}}", ", ".join([dialect.position] * len(fields)))
-    return sql
+        fields, payloads = row.__struct_fields__, _PAYLOADS.get(noun, ())
+        filled[f"{noun}.columns"] = ", ".join(f"{noun}.{field}" for field in fields)
+        filled[f"{noun}.outline"] = ", ".join(":nothing" if f in payloads else f"{noun}.{f}" for f in fields)
+        filled[f"{noun}.names"] = ", ".join(fields)
+        filled[f"{noun}.values"] = ", ".join([position] * len(fields))
+    return filled

@@ -86,6 +86,10 @@ class BaseClient(Generic[Transport]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}, graph={self.graph_name!r})"
 
+    def _now_ms(self) -> int:
+        """Unix milliseconds by this client's clock."""
+        return int(self._chance.unix_time() * 1000)
+
     def _tries(self, request: PreparedRequest) -> Tries:
         return Tries(request, self._chance, self._settings.on_retry)
 

@@ -21,7 +21,7 @@ def dump_body(value: Any) -> bytes:
 def wire_value(value: Any) -> Any:
     """`value` with each Pydantic model in it, also inside lists and mappings, as its JSON mapping.
 
-    A model's field that is None and has that default is left off; a required one stays as null. Nulls in user JSON stay.
+    A model's field that is None, as by its default, is left off; a required one stays as null. Nulls in user JSON stay.
     """
     if isinstance(value, BaseModel):
         return _model_part(value)

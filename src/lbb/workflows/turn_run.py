@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from typing import Any
 
 from lbb.errors import LbbError
@@ -98,6 +97,7 @@ class TurnRun:
                 ended.set_result(None)
 
         def give_grace(reason: End) -> None:
+            self._parts.worker.heartbeats.drop(attempt)
             self._close_reader()
             attempt.loop.call_later(_GRACE_SECONDS[reason], end)
 
@@ -113,7 +113,7 @@ class TurnRun:
             handler.add_done_callback(_retrieve)
             logger.warning("the handler of turn %s was cancelled and runs on: it catches CancelledError", self.name)
         if reason is End.RELEASED:
-            await self._send_failure(release_failure(), _RELEASE_TIMEOUT_SECONDS)
+            await self._send_failure(release_failure(self._parts.worker.client._now_ms()), _RELEASE_TIMEOUT_SECONDS)
 
     async def _end(self, handler: asyncio.Task[Any]) -> None:
         """Complete, or fail with whatever stands in the way."""
@@ -142,7 +142,7 @@ class TurnRun:
             await routes.complete(completion.body())
 
     async def _fail(self, error: BaseException) -> None:
-        failure = failure_of(error, _now_ms())
+        failure = failure_of(error, self._parts.worker.client._now_ms())
         if failure is None:
             if not isinstance(error, TurnStopped):
                 logger.warning("turn %s ends here, its next holder goes on: %s", self.name, error)
@@ -172,12 +172,8 @@ class TurnRun:
             self._parts.reader.close()
 
 
-def release_failure() -> Failure:
-    return waiting("released: the worker is stopping", 0, _now_ms())
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
+def release_failure(now_ms: int) -> Failure:
+    return waiting("released: the worker is stopping", 0, now_ms)
 
 
 def _retrieve(handler: asyncio.Task[Any]) -> None:

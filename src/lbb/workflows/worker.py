@@ -148,7 +148,7 @@ class WorkflowWorker:
         return TurnRun(parts, task, definition)
 
     async def _hand_back(self, task: Task) -> None:
-        await send_failure(self._client, failure_body(task, release_failure()))
+        await send_failure(self._client, failure_body(task, release_failure(self._client._now_ms())))
 
     def _make_parts(self) -> WorkerParts:
         return WorkerParts(

@@ -26,7 +26,7 @@ setup: .venv/setup  ## Make .venv with pinned versions; runs by itself when it i
 	@touch $@
 
 demo: setup  ## Run real work, kill worker and server in the middle, and show that nothing was lost
-	@$(BIN)/python examples/demo/run.py
+	@$(BIN)/python -m examples.demo.run $(ARGS)
 
 test: setup  ## Run every suite, model and faults short (under 10 minutes)
 	$(BIN)/pytest -n 2 $(SIDE_BY_SIDE)

@@ -228,6 +228,26 @@ async def test_no_heartbeat_is_sent_while_a_turn_completes() -> None:
     assert engine.routes() == ["claim", "complete"]
 
 
+async def test_no_heartbeat_is_sent_for_an_attempt_that_is_over_while_its_handler_takes_its_time_to_end() -> None:
+    engine = Engine()
+
+    async def slow_to_end() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended_with.append(len(engine.bodies("heartbeat")))
+            await asyncio.sleep(0.05)
+            ended_with.append(len(engine.bodies("heartbeat")))
+
+    async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+        return WorkflowResult(state=await ctx.step("slow", slow_to_end, timeout_ms=100))
+
+    ended_with: list[int] = []
+    await run_turn(handler, make_task(lease_ms=SHORT_LEASE_MS), engine=engine)
+
+    assert ended_with[0] == ended_with[1] > 0
+
+
 async def test_an_answer_that_comes_after_the_turn_was_dropped_does_not_count() -> None:
     engine = Engine()
     attempt = Attempt(held_task(lease_ms=SHORT_LEASE_MS))

@@ -35,10 +35,10 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """An empty PostgreSQL database of this test alone."""
-    url = postgres_server.create_database()
+    """An empty store on PostgreSQL, of this test alone."""
+    url = postgres_server.create_store()
     yield url
-    postgres_server.drop_database(url)
+    postgres_server.drop_store(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -53,7 +53,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture(scope="session")
 def shared_postgres(postgres_server: PostgresServer) -> Iterator[OpenStore]:
     """Opened once: emptying it takes a tenth of the time of making and opening another."""
-    with opened(postgres_server.create_database()) as store:
+    with opened(postgres_server.create_store()) as store:
         yield store
 
 

@@ -12,18 +12,18 @@ from tests.postgres import PostgresServer
 
 
 @pytest.mark.parametrize("_", range(2))
-def test_each_test_gets_an_empty_database(postgres_url: str, _: int) -> None:
+def test_each_test_gets_an_empty_store(postgres_url: str, _: int) -> None:
     with psycopg.connect(postgres_url) as connection:
-        tables = connection.execute("select count(*) from pg_tables where schemaname = 'public'").fetchone()
+        tables = connection.execute("select count(*) from pg_tables where schemaname = current_schema()").fetchone()
         connection.execute("create table left_behind (id integer)")
 
     assert tables == (0,)
 
 
-def test_a_database_is_dropped_while_connections_are_open(postgres_server: PostgresServer) -> None:
-    url = postgres_server.create_database()
+def test_a_store_is_dropped_while_connections_are_open(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_store()
     with psycopg.connect(url) as connection:
-        postgres_server.drop_database(url)
+        postgres_server.drop_store(url)
 
         with pytest.raises(psycopg.OperationalError):
             connection.execute("select 1")

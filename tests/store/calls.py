@@ -296,6 +296,11 @@ def bytes_of(answer: msgspec.Struct) -> bytes:
     return msgspec.json.encode(answer)
 
 
+def flush(store: Store) -> None:
+    """Wait until what was answered before its commit can be read: heartbeats, and progress without a new cursor."""
+    write(store.database, lambda tx: None)
+
+
 # -- time --------------------------------------------------------------------------------------------------------
 
 

@@ -41,14 +41,18 @@ def is_saved(asked: Step, saved: Step | None) -> bool:
     same_output = asked.kind == "signal" or asked.output_hash == saved.output_hash
     if _identity(asked) == _identity(saved) and same_output:
         return True
-    if (asked.key, asked.kind) == (saved.key, saved.kind):
-        what = f'step {asked.position} "{asked.key}" is saved with another output, delay or signal name'
-    else:
-        what = (
-            f'step {asked.position} was saved as "{saved.key}" ({saved.kind}), '
-            f'now "{asked.key}" ({asked.kind}): the step order changed'
-        )
+    check_order(asked.position, asked.key, asked.kind, saved)
+    what = f'step {asked.position} "{asked.key}" is saved with another output, delay or signal name'
     raise Refused("conflict", what)
+
+
+def check_order(position: int, key: str, kind: str, saved: Step) -> None:
+    """Refused(conflict) when what is saved at the position is another step: the code's order changed."""
+    if saved.position == position and (saved.key, saved.kind) != (key, kind):
+        what = (
+            f'step {position} was saved as "{saved.key}" ({saved.kind}), now "{key}" ({kind}): the step order changed'
+        )
+        raise Refused("conflict", what)
 
 
 def _identity(step: Step) -> tuple[object, ...]:

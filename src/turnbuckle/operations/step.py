@@ -31,8 +31,11 @@ def begin(tx: Transaction, graph_id: str, request: WorkflowTurnOperationRequest)
     _check_timeouts(request)
     inbox = Inbox.of_holder(tx, graph_id, request.workflow_id, request.turn, request.token)
     assert inbox.head is not None
+    near = steps.near(tx, inbox.head, request.position, request.key)
+    for saved in near:
+        rules.check_order(request.position, request.key, "step", saved)
     rules.check_position(request.position, inbox.head.step_count, request.key)
-    for saved in steps.near(tx, inbox.head, request.position, request.key):
+    for saved in near:
         rules.check_key(request.key, request.position, saved.position)
     asked = Operation(
         graph_id=graph_id,

@@ -1,11 +1,9 @@
 """The store's doctor: silent on what operations leave, and a sentence for each row that breaks a rule."""
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.store.played import Engine
@@ -59,9 +57,9 @@ def test_a_store_that_operations_wrote_has_no_problem(busy: Database) -> None:
     assert read(busy, doctor.problems) == []
 
 
-def test_problems_are_found_beyond_the_first_page(busy: Database, store_url: str, monkeypatch: Any) -> None:
+def test_problems_are_found_beyond_the_first_page(busy: Database, monkeypatch: Any) -> None:
     """Memory is bounded: a page of instances at a time, and none is left out."""
-    damage(store_url, "update instance set pending = 9")
+    damage(busy, "update instance set pending = 9")
     monkeypatch.setattr(doctor, "INSTANCES_AT_ONCE", 2)
 
     problems = read(busy, doctor.problems)
@@ -162,20 +160,20 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_named(busy: Database, store_url: str, name: str) -> None:
+def test_damage_is_named(busy: Database, name: str) -> None:
     """One row that no operation would leave is one sentence that says where it is and what is wrong."""
     sql, expected = DAMAGES[name]
-    damage(store_url, sql)
+    damage(busy, sql)
 
     problems = read(busy, doctor.problems)
 
     assert any(expected in problem for problem in problems), problems
 
 
-def test_a_key_in_the_store_is_a_problem(busy: Database, store_url: str) -> None:
+def test_a_key_in_the_store_is_a_problem(busy: Database) -> None:
     """Whoever steals the store must not get keys with it."""
     plain = b"lbb_sk_live_" + b"x" * 20
-    damage(store_url, "update api_key set key_hash = {}", plain)
+    damage(busy, "update api_key set key_hash = {}", plain)
 
     problems = read(busy, doctor.problems)
 
@@ -184,11 +182,7 @@ def test_a_key_in_the_store_is_a_problem(busy: Database, store_url: str) -> None
     assert plain.decode() not in problems[0]
 
 
-def damage(store_url: str, sql: str, *values: Any) -> None:
-    """Change rows behind the engine's back."""
-    if store_url.startswith("postgresql://"):
-        with psycopg.connect(store_url) as connection:
-            connection.execute(sql.format("%s"), values)
-        return
-    with contextlib.closing(sqlite3.connect(store_url)) as file, file:
-        file.execute(sql.format("?"), values)
+def damage(database: Database, sql: str, *values: Any) -> None:
+    """Change rows behind the engine's back; `{}` stands for a value."""
+    place = "%s" if database.kind == "postgresql" else "?"
+    write(database, lambda tx: tx._connection.execute(sql.format(place), values))

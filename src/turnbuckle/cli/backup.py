@@ -29,7 +29,8 @@ def backup(place: Place, file: Path, force: bool, as_json: bool) -> None:
             database.backup(str(part))
         os.replace(part, file)
     finally:
-        part.unlink(missing_ok=True)
+        if part.is_file():
+            part.unlink()
     took_ms = round((time.monotonic() - began) * 1_000)
     size_bytes = file.stat().st_size
     if as_json:

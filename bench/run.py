@@ -1,4 +1,4 @@
-"""`python bench/run.py [w1 w2 ...] [--rounds N]`: the workloads, their best and median figures, and the floor beside them."""
+"""`python bench/run.py [w1 w2 ...] [--rounds N]`: each figure's median, min and max, and the floor beside them."""
 
 import argparse
 import statistics

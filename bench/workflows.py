@@ -1,4 +1,4 @@
-"""The workflows of the benchmarks, and the worker process that serves them: `python bench/workflows.py URL CONCURRENCY`."""
+"""The workflows of the benchmarks, and the worker that serves them: `python bench/workflows.py URL CONCURRENCY`."""
 
 import sys
 

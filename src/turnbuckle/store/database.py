@@ -6,7 +6,6 @@ may reach a sink at once: an event loop is woken once for a whole group of commi
 
 import contextlib
 import enum
-import sqlite3
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -116,11 +115,11 @@ def open_database(location: str, clock: Clock | None = None) -> Database:
             return postgres.PostgresDatabase(location, clock)
         except postgres.DRIVER_ERRORS as exc:
             raise CannotOpen(f"cannot open the PostgreSQL store: {exc}") from exc
-    from turnbuckle.store.sqlite import SqliteDatabase
+    from turnbuckle.store import sqlite
 
     try:
-        return SqliteDatabase(location, clock)
-    except (sqlite3.Error, OSError) as exc:
+        return sqlite.SqliteDatabase(location, clock)
+    except sqlite.DRIVER_ERRORS as exc:
         raise CannotOpen(f"cannot open the store {location}: {exc}") from exc
 
 

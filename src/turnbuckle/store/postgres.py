@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from typing import Any, Literal
 
 import psycopg
@@ -95,7 +96,9 @@ class PostgresDatabase:
         with self._pool.connection() as connection:
             connection.execute(begin)
             try:
-                transaction = Transaction(connection, self._statements, lambda: self._now_ms(connection))
+                transaction = Transaction(
+                    connection, self._statements, lambda: self._now_ms(connection), attrgetter("rowcount")
+                )
                 job.result = job.operation(transaction)
                 if transaction.durability is Durability.HEARTBEAT:
                     connection.execute("set local synchronous_commit = off")

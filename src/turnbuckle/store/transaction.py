@@ -15,8 +15,6 @@ Announcement = tuple[Topic, int]  # the topic, and from when on it is there
 
 
 class Cursor(Protocol):
-    rowcount: int
-
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
 
@@ -36,10 +34,18 @@ class Durability(enum.Enum):
 class Transaction:
     """Lives for one operation. Nothing slow happens inside: it may hold the only writer."""
 
-    def __init__(self, connection: Connection, statements: Statements, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        statements: Statements,
+        clock: Callable[[], int],
+        affected: Callable[[Any], int],
+    ) -> None:
+        """`affected` tells how many rows the statement of a cursor has written."""
         self._connection = connection
         self._statements = statements
         self._clock = clock
+        self._affected = affected
         self._now_ms: int | None = None
         self.announced: list[Announcement] = []
         self.durability = Durability.SAVED
@@ -73,11 +79,11 @@ class Transaction:
 
     def run(self, statement: str, /, **params: Any) -> int:
         """How many rows were written."""
-        return self._execute(statement, params).rowcount
+        return self._affected(self._execute(statement, params))
 
     def insert(self, statement: str, row: msgspec.Struct, /) -> int:
         """Write all columns of a new row."""
-        return self._execute(statement, astuple(row)).rowcount
+        return self._affected(self._execute(statement, astuple(row)))
 
     def save(self, statement: str, old: Row, new: Row, /) -> None:
         """Write the columns in which `new` differs from `old`; nothing when none does."""

@@ -5,6 +5,7 @@ reason is one attribute, written once; everything else happens on the worker's l
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from enum import Enum
 
 from lbb.workflows.errors import TurnStopped
 from lbb.workflows.task import Task
+
+logger = logging.getLogger("lbb.workflows")
 
 # A frozen process may find its lease over before the heartbeats tell. Past this it does not begin another effect.
 _OVERDUE_SECONDS = 1.0
@@ -60,14 +63,19 @@ class Attempt:
     def stop(self, end: End, reason: str) -> None:
         """End the attempt and cancel its handler at its next await. The first reason is kept."""
         if self._stop is None:
-            self._stop = Stop(end, reason)
+            self._set(Stop(end, reason))
             self._unwind()
 
     def stop_from_thread(self, end: End, reason: str) -> None:
         """As `stop`: the next durable call is refused even while the loop is blocked."""
         if self._stop is None:
-            self._stop = Stop(end, reason)
+            self._set(Stop(end, reason))
             self.loop.call_soon_threadsafe(self._unwind)
+
+    def _set(self, stop: Stop) -> None:
+        self._stop = stop
+        if stop.end is End.LOST:  # nothing else tells: a lost turn sends nothing, and its next holder completes it
+            logger.warning("turn %s is given up: %s", self.task.name, stop.reason)
 
     def _unwind(self) -> None:
         assert self._stop is not None

@@ -127,6 +127,8 @@ class Renewals:
             while not self._is_closing:
                 pause = self._beat(time.monotonic())
                 await self._pause(pause)
+            if self._watch is not None:
+                self._watch.look((), time.monotonic())
         except Exception as exc:
             logger.exception("the heartbeats failed; the held turns are given up")
             self._give_up(f"the heartbeats failed: {describe(exc)}")
@@ -146,7 +148,8 @@ class Renewals:
                 beat.due_at = _NEVER  # until it is answered
             next_at = min((beat.due_at for beat in held), default=_NEVER)
             self._wakes_at = min(next_at, self._looks_at(bool(held), now))
-        if held and self._watch is not None and not self._watch.look([beat.attempt for beat in held], now):
+        # Also when nothing is held: a block may have ended together with the turn that caused it.
+        if self._watch is not None and not self._watch.look([beat.attempt for beat in held], now):
             self._give_up("the worker's event loop has not run for too long")
             return self._wakes_at - now
         for beat in due:
@@ -189,7 +192,6 @@ class Renewals:
         with self._lock:
             was_held = self._held.pop(attempt, None) is not None
         if was_held:
-            logger.warning("turn %s is given up: %s", attempt.task.name, reason)
             attempt.stop_from_thread(End.LOST, reason)
 
     async def _pause(self, seconds: float) -> None:

@@ -56,7 +56,8 @@ class LoopWatch:
             self._warn(self._answered_at - self._asked_at)
             self._asked_at = self._answered_at = self._blocker = None
         if self._asked_at is None:
-            self._ask(now)
+            if held:
+                self._ask(now)
             return True
         blocked = now - self._asked_at
         if blocked >= _notice_seconds(held) and self._blocker is None:

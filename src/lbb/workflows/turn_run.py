@@ -10,7 +10,7 @@ from lbb.workflows.attempt import Attempt, End
 from lbb.workflows.context import WorkflowContext
 from lbb.workflows.definition import WorkflowDefinition, WorkflowResult, accepted
 from lbb.workflows.ending import Completion, Reports, failure_body
-from lbb.workflows.errors import TurnStopped, WorkflowError
+from lbb.workflows.errors import WorkflowError
 from lbb.workflows.failure import Failure, failure_of, waiting
 from lbb.workflows.replay import Replay
 from lbb.workflows.results import RunResultsCollector
@@ -144,8 +144,7 @@ class TurnRun:
     async def _fail(self, error: BaseException) -> None:
         failure = failure_of(error, self._parts.worker.client._now_ms())
         if failure is None:
-            if not isinstance(error, TurnStopped):
-                logger.warning("turn %s ends here, its next holder goes on: %s", self.name, error)
+            logger.warning("turn %s ends here, its next holder goes on: %s", self.name, error)
             return
         self._log(failure, error)
         await self._send_failure(failure)

@@ -111,6 +111,14 @@ class Deployment:
         rows = self.select("select instance_id, turn, key, output from step where kind = 'step'")
         return {(instance, turn, step): json.loads(output) for instance, turn, step, output in rows}
 
+    def wait_for_effects(self, *instances: str, within_s: float = 20) -> None:
+        """Until a step of each of these has sent its effect."""
+
+        def have_sent() -> bool:
+            return set(instances) <= {effect.place[0] for effect in self.sink.effects()}
+
+        waiting.wait_until(have_sent, within_s, f"{instances} have sent an effect")
+
     def problems(self) -> list[str]:
         """What `turnbuckle doctor` would find. Stop the server first, or it may still be settling."""
         with self._opened() as database:

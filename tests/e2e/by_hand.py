@@ -46,7 +46,9 @@ class Hand:
         self.post("turns/operation", lease | {"position": position, "key": key, "kind": "tool", "timeout_ms": 600_000})
 
     def report(self, lease: Json, key: str, sequence: int, details: Any) -> None:
-        self.post("turns/progress", lease | {"key": key, "sequence": sequence, "details": details, "checkpoint": None})
+        """With a cursor, so that it is saved when it is answered: a report without one may be seen a little later."""
+        report = {"key": key, "sequence": sequence, "details": details, "checkpoint": sequence}
+        self.post("turns/progress", lease | report)
 
     def complete(self, lease: Json, state: Any = None, **more: Any) -> None:
         self.post("turns/complete", lease | {"state": state, **more})

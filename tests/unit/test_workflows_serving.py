@@ -383,7 +383,7 @@ async def test_a_stopped_worker_can_serve_again() -> None:
     for number in range(2):
         running = asyncio.create_task(worker.run_async())
         engine.give(make_task())
-        await engine.until_sent("complete", number + 1)
+        await engine.until_sent("claim", 2 * number + 2)
         worker.stop()
         engine.give(make_task())
         await running

@@ -15,21 +15,25 @@ from typing import Any
 import pytest
 
 from lbb import LbbError
-from lbb.workflows import WorkflowResult
+from lbb.workflows import WorkflowResult, WorkflowWorker
 from tests.unit.workflow_server import Engine, make_task, make_worker, refused
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def kill_when(condition: Callable[[], object], *numbers: signal.Signals) -> None:
-    """Send these signals to this process, one after the other, once the condition holds."""
+def kill_when_claiming(engine: Engine, worker: WorkflowWorker, *numbers: signal.Signals) -> None:
+    """Send these signals to this process once a claim was sent, each after the one before was handled."""
+
+    def is_stopping() -> bool:
+        return worker._serving is not None and worker._serving._is_stopping
 
     def watch() -> None:
-        while not condition():
-            time.sleep(0.001)
+        handled: Callable[[], object] = lambda: engine.bodies("claim")
         for number in numbers:
+            while not handled():
+                time.sleep(0.001)
             os.kill(os.getpid(), number)
-            time.sleep(0.005)
+            handled = is_stopping
 
     threading.Thread(target=watch, daemon=True).start()
 
@@ -60,9 +64,10 @@ def test_sigterm_drains_and_the_handlers_before_are_restored() -> None:
 )
 def test_a_second_sigterm_or_one_sigint_releases_at_once(numbers: Any) -> None:
     engine = Engine(make_task())
-    kill_when(lambda: engine.bodies("claim"), *numbers)
+    worker = make_worker(engine, forever)
+    kill_when_claiming(engine, worker, *numbers)
 
-    make_worker(engine, forever).run()
+    worker.run()
 
     assert engine.routes() == ["claim", "fail"]
     assert "released" in engine.body("fail")["error"]
@@ -70,10 +75,11 @@ def test_a_second_sigterm_or_one_sigint_releases_at_once(numbers: Any) -> None:
 
 def test_a_second_sigint_ends_the_process_with_keyboard_interrupt() -> None:
     engine = Engine()
-    kill_when(lambda: engine.bodies("claim"), signal.SIGINT, signal.SIGINT)
+    worker = make_worker(engine, forever)
+    kill_when_claiming(engine, worker, signal.SIGINT, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        make_worker(engine, forever).run()
+        worker.run()
 
 
 def test_off_the_main_thread_no_handler_is_installed_and_stop_ends_the_run() -> None:

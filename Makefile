@@ -59,7 +59,7 @@ docs: setup  ## Generate the reference pages that come from the code
 	$(BIN)/python tools/reference.py
 
 bench: setup  ## Measure speed beside the disk's own floor (bench/README.md)
-	$(BIN)/python -m bench
+	$(BIN)/python bench/run.py
 
 faults: setup  ## Kill, freeze and starve server and worker at random points (seeded)
 	$(BIN)/pytest --long tests/faults

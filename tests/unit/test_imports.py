@@ -19,6 +19,7 @@ ARROWS: dict[str, set[str]] = {
         "turnbuckle.engine",
         "turnbuckle.wire",
         "turnbuckle.migrations",
+        "apsw",
         "msgspec",
         "psycopg",
         "psycopg_pool",
@@ -35,7 +36,6 @@ ARROWS: dict[str, set[str]] = {
         "turnbuckle.store.key.Grant",
         "turnbuckle.store.migrate",  # the number of the format, for /version
         "msgspec",
-        "starlette",
     },
     # The modules at the top compose the rooms; the two below also use the SDK as a user would.
     "turnbuckle": {"msgspec", "uvicorn"},

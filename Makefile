@@ -1,4 +1,5 @@
 # An index of what can be done here. The work itself is in tools/, tests/, bench/ and examples/.
+# demo, faults and bench pass ARGS on: make bench ARGS="w1 --rounds 1".
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -59,10 +60,10 @@ docs: setup  ## Generate the reference pages that come from the code
 	$(BIN)/python tools/reference.py
 
 bench: setup  ## Measure speed beside the disk's own floor (bench/README.md)
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py $(ARGS)
 
 faults: setup  ## Kill, freeze and starve server and worker at random points (seeded)
-	$(BIN)/pytest --long tests/faults
+	$(BIN)/pytest --long tests/faults $(ARGS)
 
 serve: setup  ## Serve on loopback with the test key and a store in .turnbuckle
 	$(BIN)/turnbuckle dev

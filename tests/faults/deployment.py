@@ -119,6 +119,11 @@ class Deployment:
 
         waiting.wait_until(have_sent, within_s, f"{instances} have sent an effect")
 
+    def back_up(self, target: Path) -> None:
+        """As `turnbuckle backup` does, beside the running server."""
+        with self._opened() as database:
+            database.backup(str(target))
+
     def problems(self) -> list[str]:
         """What `turnbuckle doctor` would find. Stop the server first, or it may still be settling."""
         with self._opened() as database:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from lbb import AsyncLbbClient, LbbError
-from lbb.workflows import WorkflowContext, WorkflowDefinition, WorkflowHandle, WorkflowResult, WorkflowWorker, workflow
+from lbb.workflows import WorkflowContext, WorkflowDefinition, WorkflowHandle, WorkflowResult, WorkflowWorker
 from tests.faults.deployment import Deployment, start, turn
 from tests.faults.proxy import TURNS, Exchange, Proxy
 from tests.faults.waiting import until
@@ -247,7 +247,7 @@ async def test_a_failure_is_sent_once_and_counts_once(client: AsyncLbbClient, pr
 
 
 def is_sleep(exchange: Exchange) -> bool:
-    return exchange.json["kind"] == "sleep"
+    return bool(exchange.json["kind"] == "sleep")
 
 
 def check_same_twice(proxy: Proxy, path: str, lost: int = 1) -> None:
@@ -264,4 +264,4 @@ async def run_once(client: AsyncLbbClient, handler: Any) -> bool:
 
 
 def job_workflow(handler: Any) -> WorkflowDefinition:
-    return workflow(name="job", version="v1", initial_state={"n": 0}, on_message=handler)
+    return WorkflowDefinition("job", "v1", {"n": 0}, handler)

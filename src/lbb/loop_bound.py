@@ -49,8 +49,10 @@ class LoopBound(Generic[Resource]):
             # by its loop, in that loop's thread. Proof: test_closing_reaches_the_loop_of_another_thread.
 
     async def _opened(self) -> _Held[Resource]:
-        for loop in [loop for loop in self._held if loop.is_closed()]:
-            self._forget(self._held.pop(loop).resource)
+        # A worker's heartbeat thread may open its own at the same moment: copy in one step, forget each loop once.
+        for loop in [loop for loop in list(self._held) if loop.is_closed()]:
+            if (ended := self._held.pop(loop, None)) is not None:
+                self._forget(ended.resource)
         resource = self._open()
         held = _Held(resource, _guard(resource, self._close))
         self._held[asyncio.get_running_loop()] = held

@@ -23,7 +23,7 @@ logger = logging.getLogger("lbb.workflows")
 
 # How long a cancelled handler may take to end, for its `finally` blocks. After a release the process waits for it.
 _GRACE_SECONDS = {End.LOST: 5.0, End.TIMED_OUT: 5.0, End.RELEASED: 0.5, End.OVER: 0.0}
-_RELEASE_TIMEOUT_SECONDS = 10.0
+RELEASE_TIMEOUT_SECONDS = 10.0  # a stopping worker does not wait longer for a server that hangs
 
 
 class TurnRun:
@@ -113,7 +113,7 @@ class TurnRun:
             handler.add_done_callback(_retrieve)
             logger.warning("the handler of turn %s was cancelled and runs on: it catches CancelledError", self.name)
         if reason is End.RELEASED:
-            await self._send_failure(release_failure(self._parts.worker.client._now_ms()), _RELEASE_TIMEOUT_SECONDS)
+            await self._send_failure(release_failure(self._parts.worker.client._now_ms()), RELEASE_TIMEOUT_SECONDS)
 
     async def _end(self, handler: asyncio.Task[Any]) -> None:
         """Complete, or fail with whatever stands in the way."""

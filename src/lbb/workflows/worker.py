@@ -15,7 +15,7 @@ from lbb.workflows.stop_signals import stop_signals
 from lbb.workflows.task import Task
 from lbb.workflows.turn_parts import WorkerParts
 from lbb.workflows.turn_routes import send_failure
-from lbb.workflows.turn_run import TurnRun, release_failure
+from lbb.workflows.turn_run import RELEASE_TIMEOUT_SECONDS, TurnRun, release_failure
 
 if TYPE_CHECKING:
     from lbb.async_client import AsyncLbbClient
@@ -148,7 +148,8 @@ class WorkflowWorker:
         return TurnRun(parts, task, definition)
 
     async def _hand_back(self, task: Task) -> None:
-        await send_failure(self._client, failure_body(task, release_failure(self._client._now_ms())))
+        body = failure_body(task, release_failure(self._client._now_ms()))
+        await send_failure(self._client, body, RELEASE_TIMEOUT_SECONDS)
 
     def _make_parts(self) -> WorkerParts:
         return WorkerParts(

@@ -131,7 +131,7 @@ async def test_a_million_reports_from_a_thread_are_coalesced_and_keep_memory_fla
         tracemalloc.stop()
         return peak
 
-    engine = await run_turn(stepping(crawl))
+    engine = await run_turn(stepping(crawl), progress_every_ms=600_000)
 
     assert len(engine.bodies("progress")) <= 3
     assert written(engine)[-1][0]["done"] == 19_999

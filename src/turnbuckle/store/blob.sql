@@ -65,3 +65,7 @@ select operation.details from operation
 join turn on turn.graph_id = operation.graph_id and turn.instance_id = operation.instance_id
 and turn.number = operation.turn
 where operation.graph_id = :graph_id and operation.instance_id = :instance_id and turn.finished_at_ms is null
+union all
+select signal.value from signal
+join turn on turn.graph_id = signal.graph_id and turn.instance_id = signal.instance_id and turn.number = signal.turn
+where signal.graph_id = :graph_id and signal.instance_id = :instance_id and turn.finished_at_ms is null

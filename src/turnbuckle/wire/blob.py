@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from turnbuckle.wire.base import Answer, Count, Name, Request
+from turnbuckle.wire.base import ID_PATTERN, Answer, Count, Name, Request
 
 
 class WorkflowBlobPutQuery(Request, frozen=True, kw_only=True):
@@ -12,7 +12,7 @@ class WorkflowBlobPutQuery(Request, frozen=True, kw_only=True):
 
 
 class WorkflowBlobGetQuery(Request, frozen=True, kw_only=True):
-    key: Annotated[str, Meta(min_length=1, max_length=512)]
+    key: Annotated[str, Meta(min_length=1, max_length=512, pattern=ID_PATTERN)]
 
 
 class WorkflowBlob(Answer, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from turnbuckle.wire import limits
-from turnbuckle.wire.base import Answer, AtMs, Count, Json, Name, Request
+from turnbuckle.wire.base import Answer, AtMs, Count, Id, Json, Name, Request
 
 
 class WorkflowRunUsage(Request, omit_defaults=True, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class WorkflowRunSummary(Answer, frozen=True, kw_only=True):
 
 class WorkflowRunsQuery(Request, frozen=True, kw_only=True):
     id: Name
-    after: str | None = None
+    after: Id | None = None
     limit: Annotated[int, Meta(ge=1, le=limits.PAGE_MAX)] = limits.PAGE_DEFAULT
 
 
@@ -139,7 +139,7 @@ class WorkflowRunsResponse(Answer, frozen=True, kw_only=True):
 
 class WorkflowRunQuery(Request, frozen=True, kw_only=True):
     id: Name
-    run: str
+    run: Id
 
 
 class WorkflowRunResultsResponse(Answer, frozen=True, kw_only=True):

@@ -111,6 +111,11 @@ class Deployment:
         rows = self.select("select instance_id, turn, key, output from step where kind = 'step'")
         return {(instance, turn, step): json.loads(output) for instance, turn, step, output in rows}
 
+    def state_of(self, id: str) -> Any:
+        """An instance's present state."""
+        present = "select value from state join instance using (graph_id, instance_id) where turn = state_turn"
+        return json.loads(self.select(f"{present} and instance_id = ?", id)[0][0])
+
     def wait_for_effects(self, *instances: str, within_s: float = 20) -> None:
         """Until a step of each of these has sent its effect."""
 

@@ -8,6 +8,7 @@ import itertools
 import json
 import logging
 import secrets
+import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -62,11 +63,16 @@ class App:
             about.served: partial(about.served, self),
         }
 
+        thread = threading.get_ident()
+
         def announce(announced: list[Announcement]) -> None:
-            if not loop.is_closed():
+            if threading.get_ident() == thread:
+                self.room.announce(announced, self._database.clock())
+            elif not loop.is_closed():
                 loop.call_soon_threadsafe(self.room.announce, announced, self._database.clock())
 
         self._database.listener = announce
+        self._database.attach(loop)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

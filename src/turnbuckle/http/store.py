@@ -1,6 +1,7 @@
 """The database as the event loop sees it: await an operation; a whole group of commits wakes the loop once."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -11,9 +12,12 @@ T = TypeVar("T")
 
 
 class AsyncStore:
+    """Made on its loop."""
+
     def __init__(self, database: Database, loop: asyncio.AbstractEventLoop) -> None:
         self.database = database
         self._loop = loop
+        self._thread = threading.get_ident()
         self._sink: Sink = self._wake  # one object: finished jobs are grouped by their sink
 
     async def write(self, operation: Callable[[Transaction], T], lane: Lane = Lane.TURNS) -> T:
@@ -28,7 +32,10 @@ class AsyncStore:
         return await future
 
     def _wake(self, jobs: list[Job]) -> None:
-        self._loop.call_soon_threadsafe(_settle, jobs)
+        if threading.get_ident() == self._thread:
+            _settle(jobs)
+        else:
+            self._loop.call_soon_threadsafe(_settle, jobs)
 
 
 def _settle(jobs: list[Job]) -> None:

@@ -4,6 +4,7 @@
 may reach a sink at once: an event loop is woken once for a whole group of commits.
 """
 
+import asyncio
 import contextlib
 import enum
 from collections.abc import Callable, Iterable
@@ -73,6 +74,9 @@ class Database(Protocol):
     kind: Literal["sqlite", "postgresql"]
     clock: Clock
     listener: Callable[[list[Announcement]], None]  # called after each commit with what it announced
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The server's loop, called on it before its first job: where operations run when that saves a thread hop."""
 
     def submit(self, job: Job) -> None:
         """Run the job's operation in a transaction of its own and hand it to its sink when it is durable."""

@@ -3,6 +3,7 @@
 Read committed is enough: every operation locks its instance row first, so writers to one instance go one by one.
 """
 
+import asyncio
 import contextlib
 import os
 import subprocess
@@ -49,6 +50,9 @@ class PostgresDatabase:
         self._pool.wait()
         self._threads = ThreadPoolExecutor(_CONNECTIONS, "store")
         self.clock: Clock = clock or self._clock_of_its_own
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Operations wait for the network, so they stay in the threads of the pool."""
 
     def submit(self, job: Job) -> None:
         self._threads.submit(self._run, job, f"begin; set local lock_timeout = '{_LOCK_WAIT}'")

@@ -1,0 +1,151 @@
+"""The .sql files: every statement is used, understood by both databases, and fits the tables."""
+
+import re
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from tests.tables import columns
+from turnbuckle.store import statements
+from turnbuckle.store.database import open_database
+from turnbuckle.store.dialect import POSTGRES, SQLITE, Dialect
+from turnbuckle.store.statements import ROWS, Statements
+
+STORE = Path(statements.__file__).parent
+NAMES = sorted(statements.texts())
+FAMILY = re.compile(r'f"(\w*)\{noun\}(\w*)"')  # one statement of each noun, by names of one form
+
+
+def test_every_statement_is_used_by_the_code() -> None:
+    code = "\n".join(path.read_text() for path in STORE.glob("*.py"))
+    families = [re.compile(rf"{before}\w+{after}") for before, after in FAMILY.findall(code)]
+
+    unused = [name for name in NAMES if f'"{name}"' not in code and not any(f.fullmatch(name) for f in families)]
+
+    assert unused == []
+
+
+def test_every_statement_that_the_code_names_is_there() -> None:
+    calls = re.compile(r"tx\.(?:row|rows|one|all|run|insert|save)\(\s*\"(\w+)\"")
+    named = {name for path in STORE.glob("*.py") for name in calls.findall(path.read_text())}
+
+    assert named - set(NAMES) == set()
+    assert len(named) > 40  # the pattern finds them
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_statement_begins_with_a_sentence_in_lower_case_sql(name: str) -> None:
+    sentence, sql = statements.texts()[name].split("\n", 1)
+
+    assert re.fullmatch(r"-- [A-Z].*[.:]", sentence)
+    outside = re.sub(r"--.*|'[^']*'", "", sql)
+    assert outside == outside.lower()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_statement_finds_and_writes_and_does_not_decide(name: str) -> None:
+    """Rules are in Python, once; time and ids are arguments."""
+    _, sql = statements.texts()[name].split("\n", 1)
+
+    assert re.findall(r"\b(?:case|now|random|current_timestamp|trigger)\b", sql) == []
+
+
+def _texts(dialect: Dialect) -> dict[str, str]:
+    """Every statement as it is sent, an update with all columns of its row."""
+    made = Statements(dialect)
+    found = {}
+    for name in NAMES:
+        row = ROWS.get(name.removesuffix("_update")) if name.endswith("_update") else None
+        found[name] = made.text(name) if row is None else made.update(name, row.__struct_fields__)
+    return found
+
+
+def test_no_slot_is_left_open() -> None:
+    for dialect in (SQLITE, POSTGRES):
+        assert [name for name, sql in _texts(dialect).items() if re.search(r"\{\w|\}", sql)] == []
+
+
+@pytest.fixture(scope="module")
+def sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> apsw.Connection:
+    path = str(tmp_path_factory.mktemp("statements") / "turnbuckle.db")
+    open_database(path).close()
+    return apsw.Connection(path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sqlite_understands_it(sqlite_file: apsw.Connection, name: str) -> None:
+    sql = _texts(SQLITE)[name]
+    positions = [None] * sql.count("?")
+    named = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z_][a-z0-9_]*)", sql))
+
+    sqlite_file.execute(f"explain {sql}", positions or named).fetchall()
+
+
+HOT = re.split(
+    r"\s+",
+    """
+    instance_lock instance_get instance_update instance_pick instance_next_claimable instance_due
+    instance_next_due turn_load turn_task turn_read turn_update message_by_id message_get state_get
+    step_log step_near step_at signal_log signal_by_id signal_oldest operation_update run_page run_get
+    key_get graph_get blob_get
+    """.strip(),
+)
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_sqlite_finds_it_by_an_index(sqlite_file: apsw.Connection, name: str) -> None:
+    """A statement on the path of every turn never reads a whole table."""
+    sql = _texts(SQLITE)[name]
+    named = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z_][a-z0-9_]*)", sql))
+
+    plan = [str(row[3]) for row in sqlite_file.execute(f"explain query plan {sql}", named)]
+
+    assert [step for step in plan if re.match(r"SCAN (?!\w+ USING (?:COVERING )?INDEX)", step)] == [], plan
+
+
+def test_postgresql_understands_every_statement(postgres_url: str) -> None:
+    open_database(postgres_url).close()
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for name, sql in _texts(POSTGRES).items():
+            try:
+                connection.execute(f"prepare {name} as {_numbered(sql)}")
+            except psycopg.Error as exc:
+                pytest.fail(f"{name}: {exc}")
+
+
+def _numbered(sql: str) -> str:
+    """With parameters as `prepare` takes them."""
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        known = numbers.setdefault(match[1] or f"position {match.start()}", len(numbers) + 1)
+        return f"${known}::bytea" if match[1] == "nothing" else f"${known}"  # no column says the type of that one
+
+    return re.sub(r"%(?:\((\w+)\))?s", number, sql)
+
+
+@pytest.mark.parametrize("noun", sorted(ROWS))
+def test_a_row_has_the_columns_of_its_table(noun: str) -> None:
+    """In the same order: rows are bound and read by position."""
+    assert columns()[noun] == list(ROWS[noun].__struct_fields__)
+
+
+def test_every_key_begins_with_its_graph_but_for_the_global_tables() -> None:
+    """Decision 19. The few global tables are listed here."""
+    first = {table: names[0] for table, names in columns().items()}
+
+    assert {table for table, name in first.items() if name != "graph_id"} == {"environment", "api_key", "clock"}
+
+
+def test_two_statements_of_one_name_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for file in ("a.sql", "b.sql"):
+        (tmp_path / file).write_text("-- same\n-- Twice.\nselect 1\n")
+    monkeypatch.setattr(statements, "__file__", str(tmp_path / "statements.py"))
+    statements.texts.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=r"b\.sql: statement same is there twice"):
+            statements.texts()
+    finally:
+        statements.texts.cache_clear()

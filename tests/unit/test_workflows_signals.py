@@ -21,7 +21,20 @@ from tests.unit.workflow_server import Engine, make_task, make_worker, refused
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def kill_when_claiming(engine: Engine, worker: WorkflowWorker, *numbers: signal.Signals) -> None:
+def kill_process(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+
+
+def kill_this_thread(number: signal.Signals) -> None:
+    signal.pthread_kill(threading.get_ident(), number)
+
+
+def kill_when_claiming(
+    engine: Engine,
+    worker: WorkflowWorker,
+    *numbers: signal.Signals,
+    kill: Callable[[signal.Signals], None] = kill_process,
+) -> None:
     """Send these signals to this process once a claim was sent, each after the one before was handled."""
 
     def is_stopping() -> bool:
@@ -32,7 +45,7 @@ def kill_when_claiming(engine: Engine, worker: WorkflowWorker, *numbers: signal.
         for number in numbers:
             while not handled():
                 time.sleep(0.001)
-            os.kill(os.getpid(), number)
+            kill(number)
             handled = is_stopping
 
     threading.Thread(target=watch, daemon=True).start()
@@ -80,6 +93,27 @@ def test_a_second_sigint_ends_the_process_with_keyboard_interrupt() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         worker.run()
+
+
+def test_a_signal_that_another_thread_takes_is_heard() -> None:
+    """The loop has nothing to wake it: no turn, no timer, a claim that is not answered."""
+    engine = Engine()
+    worker = make_worker(engine, forever)
+    kill_when_claiming(engine, worker, signal.SIGINT, signal.SIGINT, kill=kill_this_thread)
+
+    with pytest.raises(KeyboardInterrupt):
+        worker.run()
+
+
+def test_what_woke_the_loop_before_is_restored() -> None:
+    engine = Engine()
+    engine.answer("claim", refused(401))
+    before = signal.set_wakeup_fd(-1)
+
+    with pytest.raises(LbbError):
+        make_worker(engine, forever).run()
+
+    assert signal.set_wakeup_fd(before) == -1
 
 
 def test_off_the_main_thread_no_handler_is_installed_and_stop_ends_the_run() -> None:

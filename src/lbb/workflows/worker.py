@@ -88,7 +88,7 @@ class WorkflowWorker:
             self.stop(drain_seconds=drain_seconds)
 
         try:
-            with stop_signals(drain=lambda: stop(None), release=lambda: stop(0)):
+            with stop_signals(loop, drain=lambda: stop(None), release=lambda: stop(0)):
                 loop.run_until_complete(self._serve(early))
         finally:
             _close(loop)

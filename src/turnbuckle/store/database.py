@@ -7,8 +7,9 @@ may reach a sink at once: an event loop is woken once for a whole group of commi
 import asyncio
 import contextlib
 import enum
+import logging
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ from turnbuckle.store.clock import Clock
 from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire.errors import Refused
 
+log = logging.getLogger("turnbuckle.store")
 T = TypeVar("T")
 Operation = Callable[[Transaction], Any]
 
@@ -125,6 +127,24 @@ def open_database(location: str, clock: Clock | None = None) -> Database:
         return sqlite.SqliteDatabase(location, clock)
     except sqlite.DRIVER_ERRORS as exc:
         raise CannotOpen(f"cannot open the store {location}: {exc}") from exc
+
+
+def tell(listener: Callable[[list[Announcement]], None], announced: list[Announcement]) -> None:
+    """Announce what was committed. A listener that fails costs its waiters a look, not the store its writer."""
+    if not announced:
+        return
+    try:
+        listener(announced)
+    except Exception:
+        log.exception("%d announcements were not told", len(announced))
+
+
+def start(threads: ThreadPoolExecutor, work: Callable[..., None], *args: object) -> None:
+    """Refused(stopping) when the threads take no more work."""
+    try:
+        threads.submit(work, *args)
+    except RuntimeError:
+        raise Refused("stopping", "the store is closing") from None
 
 
 def deliver(jobs: list[Job]) -> None:

@@ -19,7 +19,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from turnbuckle.store import migrate
 from turnbuckle.store.clock import Clock
-from turnbuckle.store.database import BackupFailed, Job, StorageFailed, deliver
+from turnbuckle.store.database import BackupFailed, Job, StorageFailed, deliver, start, tell
 from turnbuckle.store.dialect import POSTGRES
 from turnbuckle.store.statements import Statements
 from turnbuckle.store.transaction import Announcement, Durability, Transaction
@@ -55,10 +55,10 @@ class PostgresDatabase:
         """Operations wait for the network, so they stay in the threads of the pool."""
 
     def submit(self, job: Job) -> None:
-        self._threads.submit(self._run, job, f"begin; set local lock_timeout = '{_LOCK_WAIT}'")
+        start(self._threads, self._run, job, f"begin; set local lock_timeout = '{_LOCK_WAIT}'")
 
     def submit_read(self, job: Job) -> None:
-        self._threads.submit(self._run, job, "begin isolation level repeatable read read only")
+        start(self._threads, self._run, job, "begin isolation level repeatable read read only")
 
     def backup(self, target: str) -> None:
         named = conninfo_to_dict(self._url)
@@ -92,8 +92,7 @@ class PostgresDatabase:
             job.error, job.announced = StorageFailed(exc), []
         except BaseException as exc:
             job.error, job.announced = exc, []
-        if job.announced:
-            self.listener(job.announced)
+        tell(self.listener, job.announced)
         deliver([job])
 
     def _run_once(self, job: Job, begin: str) -> None:

@@ -17,7 +17,7 @@ import apsw
 
 from turnbuckle.store import migrate
 from turnbuckle.store.clock import Clock, ProcessClock
-from turnbuckle.store.database import BackupFailed, Job, StorageFailed, deliver
+from turnbuckle.store.database import BackupFailed, Job, StorageFailed, deliver, start, tell
 from turnbuckle.store.dialect import SQLITE
 from turnbuckle.store.sqlite_writer import Writer
 from turnbuckle.store.statements import Statements
@@ -62,7 +62,7 @@ class SqliteDatabase:
         self._writer.submit(job)
 
     def submit_read(self, job: Job) -> None:
-        self._readers.submit(self._read, job)
+        start(self._readers, self._read, job)
 
     def backup(self, target: str) -> None:
         try:
@@ -97,13 +97,13 @@ class SqliteDatabase:
             self._saved_clock_ms = now_ms
 
     def _announce(self, announced: list[Announcement]) -> None:
-        self.listener(announced)
+        tell(self.listener, announced)
 
     # -- the readers ---------------------------------------------------------------------------------------------
 
     def _read(self, job: Job) -> None:
-        connection = self._reader()
         try:
+            connection = self._reader()
             connection.execute("begin")
             try:
                 job.result = job.operation(self._transaction(connection))

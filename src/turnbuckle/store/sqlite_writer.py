@@ -121,7 +121,7 @@ class Writer:
             return
         try:
             self._run(group)
-        except (GroupLost, apsw.BusyError):  # another process writes, or the disk is full: the thread can wait
+        except (GroupLost, apsw.Error):  # another process writes, or the disk is full: the thread can wait
             self._roll_back()
             self._tasks.put(partial(self._write, group))
         else:
@@ -141,6 +141,9 @@ class Writer:
         """The whole of it: run, commit, answer."""
         try:
             self._run(group)
+        except apsw.BusyError as exc:  # each alone would wait as long again
+            self._fail(group, exc)
+            self._hand_back([])
         except (GroupLost, apsw.Error):
             self._roll_back()
             self._write_one_by_one(group)
@@ -183,9 +186,14 @@ class Writer:
                 self._connection.execute("commit")
             except (GroupLost, apsw.Error) as exc:
                 self._roll_back()
-                cause = exc.__cause__ if isinstance(exc, GroupLost) else exc
-                job.error, job.announced = StorageFailed(cause or exc), []
-            self._answer([job])
+                self._fail([job], exc)
+            else:
+                self._answer([job])
+
+    def _fail(self, group: Group, exc: BaseException) -> None:
+        for job in group:
+            job.error, job.announced = StorageFailed(exc.__cause__ or exc), []
+        self._answer(group)
 
     # -- with the connection in hand -------------------------------------------------------------------------------
 
@@ -193,7 +201,7 @@ class Writer:
         """Run the jobs in one open transaction. Those that need not wait for the disk are answered."""
         self._connection.execute("begin immediate")
         for job in group:
-            if self._run_in_savepoint(job) is not Durability.SAVED:
+            if self._run_in_savepoint(job) is not Durability.SAVED and not job.is_answered:
                 deliver([job])
 
     def _run_in_savepoint(self, job: Job) -> Durability:

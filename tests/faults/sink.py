@@ -52,8 +52,9 @@ class Sink:
     def outputs(self) -> list[Output]:
         return [Output(_place(row), row["run"]) for row in _lines(self._outputs)]
 
-    def times_sent(self, effect_id: str) -> int:
-        return sum(effect.effect_id == effect_id for effect in self.effects())
+    def times_sent(self, place: Place) -> int:
+        """How often a step has sent its effect, under whatever id."""
+        return sum(effect.place == place for effect in self.effects())
 
 
 @dataclass(frozen=True)

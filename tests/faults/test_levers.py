@@ -131,4 +131,4 @@ def test_the_sink_keeps_whole_lines_of_several_writers(tmp_path: Path) -> None:
     (tmp_path / "effects.jsonl").open("a").write('{"place": ["i", 1')  # a line that is just being written
 
     assert [(effect.effect_id, effect.run) for effect in sink.effects()] == [("id", run)]
-    assert sink.times_sent("id") == 1
+    assert sink.times_sent(("i", 1, "s")) == 1

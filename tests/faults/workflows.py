@@ -39,15 +39,17 @@ def _charge(folder: Path, sink: Sink) -> Handler:
     """Message {crashes}: the process ends between effect and save as often as that, then the step is saved."""
 
     async def charge(ctx: WorkflowContext, state: Any, message: Any) -> WorkflowResult[Any]:
+        place = (ctx.workflow_id, ctx.turn, "charge")
+
         def send(s: WorkflowStepContext) -> str:
-            run = sink.send((ctx.workflow_id, ctx.turn, "charge"), s.effect_id)
-            if sink.times_sent(s.effect_id) <= message["crashes"]:
+            run = sink.send(place, s.effect_id)
+            if sink.times_sent(place) <= message["crashes"]:
                 os._exit(CRASHED)
             return run
 
         await ctx.step("before", lambda: "saved once")
         run = await ctx.step("charge", send)
-        sink.saw((ctx.workflow_id, ctx.turn, "charge"), run)
+        sink.saw(place, run)
         return WorkflowResult(state=[*state, ctx.message_id], result=run)
 
     return charge

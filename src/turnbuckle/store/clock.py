@@ -1,5 +1,6 @@
 """The store's time in milliseconds: one clock for every lease, timer and deadline (decision 15)."""
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -15,13 +16,17 @@ class ProcessClock:
     """
 
     def __init__(self, start_ms: int = 0) -> None:
+        self._lock = threading.Lock()
         self._last_ms = start_ms
         self._last_tick_ns = time.monotonic_ns()
 
     def __call__(self) -> int:
-        tick_ns = time.monotonic_ns()
-        passed_ms = (tick_ns - self._last_tick_ns) // 1_000_000
-        now_ms = max(time.time_ns() // 1_000_000, self._last_ms + passed_ms)
-        if now_ms > self._last_ms:
-            self._last_ms, self._last_tick_ns = now_ms, tick_ns
-        return now_ms
+        with self._lock:
+            tick_ns = time.monotonic_ns()
+            passed_ms = (tick_ns - self._last_tick_ns) // 1_000_000
+            self._last_ms += passed_ms
+            self._last_tick_ns += passed_ms * 1_000_000  # the rest of a millisecond counts at the next look
+            wall_ms = time.time_ns() // 1_000_000
+            if wall_ms > self._last_ms:
+                self._last_ms, self._last_tick_ns = wall_ms, tick_ns
+            return self._last_ms

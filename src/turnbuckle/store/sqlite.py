@@ -84,6 +84,8 @@ class SqliteDatabase:
     def close(self) -> None:
         self._writer.close()
         self._readers.shutdown()
+        with contextlib.suppress(apsw.Error):  # such as a full disk: the next start goes on from a little earlier
+            self._write_clock(self.clock())
         for connection in (*self._open_readers, self._connection):
             connection.close()
 
@@ -92,9 +94,12 @@ class SqliteDatabase:
     def _save_clock(self) -> None:
         now_ms = self.clock()
         if now_ms - self._saved_clock_ms >= _CLOCK_EVERY_MS:
-            # Another process may have been further: a backup or a new key beside the server.
-            self._connection.execute("update clock set now_ms = max(now_ms, ?)", (now_ms,))
-            self._saved_clock_ms = now_ms
+            self._write_clock(now_ms)
+
+    def _write_clock(self, now_ms: int) -> None:
+        # Another process may have been further: a backup or a new key beside the server.
+        self._connection.execute("update clock set now_ms = max(now_ms, ?)", (now_ms,))
+        self._saved_clock_ms = now_ms
 
     def _announce(self, announced: list[Announcement]) -> None:
         tell(self.listener, announced)

@@ -20,7 +20,8 @@ every_pool = pytest.mark.parametrize("settings", [{}, {"event_hooks": {"request"
 def run_strictly(code: str, server: LocalServer, settings: dict[str, Any]) -> subprocess.CompletedProcess[str]:
     """Run in a process of its own that shows every warning, also those of objects that die at the very end."""
     head = f"""
-        import asyncio
+        import asyncio, logging
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine makes callbacks slow, which is no leak
         from lbb import AsyncLbbClient
         client = AsyncLbbClient({server.url!r}, max_retries=0, **{settings!r})
         async def ask():

@@ -18,6 +18,7 @@ from tests.faults.conftest import Profile
 from tests.faults.deployment import Deployment, start
 
 LANES = 12
+CLAIM_S = 30.0  # many times the lease
 TURNS = "/v1/workflows/turns/"
 
 
@@ -85,7 +86,9 @@ async def do_turn(client: AsyncLbbClient, id: str, number: int) -> bool:
 async def claim(client: AsyncLbbClient, id: str) -> dict[str, Any]:
     """The lane's turn. A claim whose answer was lost holds it until its lease ends; the delay after that is cut."""
     body = {"worker": "w", "workflows": [{"workflow_type": id, "version": "v1"}], "wait_ms": 0}
+    ends_at = time.monotonic() + CLAIM_S
     while (task := (await post(client, TURNS + "claim", body))["task"]) is None:
+        assert time.monotonic() < ends_at, f"{id} has no turn: one was completed and its completion refused, or is lost"
         await asyncio.sleep(0.05)
         await post(client, "/v1/workflows/instances/control", {"workflow_id": id, "action": "resume"})
     return dict(task)

@@ -10,7 +10,18 @@ import msgspec
 from msgspec.structs import replace
 
 from turnbuckle.engine.operation import Operation
-from turnbuckle.engine.turn import DEFERRED, FAILED, HELD, RETRYING, Turn, first_deadline, ready_after_failure
+from turnbuckle.engine.turn import (
+    DEFERRED,
+    FAILED,
+    HELD,
+    RETRYING,
+    Turn,
+    first_deadline,
+    has_ended_run,
+    ready_after_failure,
+    skip,
+    with_queue,
+)
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.limits import HISTORY_MS, HISTORY_TURNS
 
@@ -66,6 +77,19 @@ def admit(instance: Instance, now_ms: int) -> Instance:
         sequence=instance.sequence + 1,
         updated_at_ms=now_ms,
     )
+
+
+def conclude(instance: Instance, before: Turn, after: Turn) -> Turn:
+    """What a decision about the head means in this instance; the same for who writes it and who only reads.
+
+    A failed turn leaves the inbox when such turns are skipped, at the moment it failed, however late that is noticed.
+    A run that has ended knows how many unfinished turns it leaves behind.
+    """
+    if after.status == FAILED and after.finished_at_ms is None and instance.on_exhausted == "skip":
+        after = skip(after, after.updated_at_ms)
+    if has_ended_run(before, after):
+        after = with_queue(after, instance.pending - (after.finished_at_ms is not None))
+    return after
 
 
 def let_go(instance: Instance, turn: Turn, changes: int, next_head: int | None, now_ms: int) -> Instance:

@@ -234,7 +234,12 @@ def cancel(turn: Turn, now_ms: int) -> Turn:
 
 
 def hurry(turn: Turn, now_ms: int) -> Turn:
-    """End an uncounted wait or a retry's delay now; a sleep or a wait for a signal is not ended (P15)."""
+    """End an uncounted wait or a retry's delay now; a sleep or a wait for a signal is not ended (P15).
+
+    A turn that is ready already keeps its place among those that wait for a worker.
+    """
+    if turn.ready_at_ms <= now_ms:
+        return turn
     return _touch(replace(turn, ready_at_ms=now_ms), now_ms)
 
 
@@ -272,6 +277,10 @@ def _end_run(turn: Turn, at_ms: int) -> Turn:
 
 def _touch(turn: Turn, now_ms: int) -> Turn:
     return replace(turn, sequence=turn.sequence + 1, updated_at_ms=now_ms)
+
+
+def has_ended_run(before: Turn, after: Turn) -> bool:
+    return before.run_ended_at_ms is None and after.run_ended_at_ms is not None
 
 
 def with_queue(turn: Turn, queue: int) -> Turn:

@@ -12,7 +12,7 @@ from turnbuckle.engine import run as run_rules
 from turnbuckle.engine import turn as turn_rules
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.operation import Operation
-from turnbuckle.engine.turn import FAILED, HELD, Turn
+from turnbuckle.engine.turn import HELD, Turn
 from turnbuckle.store import instance as instances
 from turnbuckle.store import run as runs
 from turnbuckle.store import step as steps
@@ -36,6 +36,8 @@ class Inbox:
             if head is None:
                 raise LookupError(f"instance {instance.instance_id} lacks its current turn {instance.head}")
         self._stand_at(head)
+        if head is not None and self.head is not head[0]:
+            self.save()  # now: a request that turns out to be a repeat saves nothing of its own
 
     @classmethod
     def open(cls, tx: Transaction, graph_id: str, instance_id: str) -> "Inbox":
@@ -80,10 +82,9 @@ class Inbox:
         """The head as a decision left it. A run that ended gets its record; a turn that left the inbox makes room."""
         before = self.head
         assert before is not None
-        if turn.status == FAILED and self.instance.on_exhausted == "skip":
-            turn = turn_rules.skip(turn, self.tx.now_ms)
-        if _has_ended_run(before, turn):
-            turn = self._record_run(turn, results)
+        turn = instance_rules.conclude(self.instance, before, turn)
+        if turn_rules.has_ended_run(before, turn):
+            self._record_run(turn, results)
         self.head = turn
         self._write(before, turn)
         if turn.finished_at_ms is not None:
@@ -141,19 +142,14 @@ class Inbox:
         where = (gone.graph_id, gone.instance_id, gone.number)
         head = turns.next_unfinished(self.tx, *where) if has_more else None
         number = None if head is None else head[0].number
-        self.instance = instance_rules.let_go(self.instance, gone, changes, number, self.tx.now_ms)
+        assert gone.finished_at_ms is not None
+        self.instance = instance_rules.let_go(self.instance, gone, changes, number, gone.finished_at_ms)
         self._stand_at(head)
 
-    def _record_run(self, turn: Turn, results: WorkflowRunResultsReport | None) -> Turn:
-        turn = turn_rules.with_queue(turn, self.instance.pending - (turn.finished_at_ms is not None))
+    def _record_run(self, turn: Turn, results: WorkflowRunResultsReport | None) -> None:
         log = [{"key": key, "at_ms": at_ms} for key, at_ms in steps.times(self.tx, turn)]
         saved_steps = json.dumps(log).encode()
         runs.add(self.tx, run_rules.end(self.instance, turn, saved_steps, self.operation, results))
-        return turn
-
-
-def _has_ended_run(before: Turn, after: Turn) -> bool:
-    return before.run_ended_at_ms is None and after.run_ended_at_ms is not None
 
 
 def missing(instance_id: str) -> Refused:

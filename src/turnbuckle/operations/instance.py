@@ -173,10 +173,10 @@ def list_page(tx: Transaction, graph_id: str, query: WorkflowInstancesQuery) -> 
 
 
 def inbox(tx: Transaction, graph_id: str, query: WorkflowInboxQuery) -> WorkflowInboxResponse:
-    instance = turn.find_instance(tx, graph_id, query.id)
-    numbers = turns.unfinished(tx, graph_id, query.id, query.after, query.limit + 1)
+    instance, head = turn.instance_as_of_now(tx, turn.find_instance(tx, graph_id, query.id), payloads=False)
+    passed = instance.last_turn if instance.head is None else instance.head - 1  # all up to it have left the inbox
+    numbers = turns.unfinished(tx, graph_id, query.id, max(query.after, passed), query.limit + 1)
     page = numbers[: query.limit]
-    head = _head(tx, instance, payloads=False)
     return WorkflowInboxResponse(
         workflow_id=instance.instance_id,
         workflow_type=instance.workflow_type,
@@ -185,7 +185,7 @@ def inbox(tx: Transaction, graph_id: str, query: WorkflowInboxQuery) -> Workflow
         messages=[_inbox_message(tx, instance, number, query.payloads) for number in page],
         pending_messages=instance.pending,
         oldest_received_at_ms=None if head is None else head.message.received_at_ms,
-        newest_received_at_ms=turns.newest_received_at(tx, graph_id, query.id),
+        newest_received_at_ms=None if head is None else turns.newest_received_at(tx, graph_id, query.id),
         next_after=page[-1] if len(numbers) > query.limit else None,
     )
 
@@ -194,36 +194,24 @@ def inbox_by_type(tx: Transaction, graph_id: str, query: WorkflowInboxByTypeQuer
     """Instances of the type that have unfinished turns; those without are counted, not shown."""
     found = instances.page(tx, graph_id, query.workflow_type, query.after or "", query.limit + 1)
     page = found[: query.limit]
-    busy = [one for one in page if one.pending and query.version in (None, one.version)]
+    asked = [one for one in page if one.pending and query.version in (None, one.version)]
+    busy = [(one, head) for one, head in (turn.instance_as_of_now(tx, one, payloads=False) for one in asked) if head]
     return WorkflowInboxByTypeResponse(
         workflow_type=query.workflow_type,
         version=query.version,
         identities=instances.count(tx, graph_id, query.workflow_type, query.version),
-        instances=[_inbox_instance(tx, one) for one in busy],
+        instances=[_inbox_instance(tx, one, head) for one, head in busy],
         next_after=page[-1].instance_id if len(found) > query.limit else None,
     )
 
 
 def read(tx: Transaction, instance: Instance, payloads: bool = True) -> WorkflowInstance:
     """One instance as of now, with the head of its inbox."""
-    head = _head(tx, instance, payloads)
+    instance, head = turn.instance_as_of_now(tx, instance, payloads)
     state = instances.state(tx, instance) if payloads else NULL
     if head is None:
         return answers.of_instance(instance, state, None, None, tx.now_ms)
     return answers.of_instance(instance, state, turn.shown(tx, instance, head, payloads), head.turn, tx.now_ms)
-
-
-def _head(tx: Transaction, instance: Instance, payloads: bool) -> Whole | None:
-    """The head as of now: a turn that time has let go of is passed over, as the next claim will."""
-    number = instance.head
-    while number is not None:
-        whole = turn.load(tx, instance, number, payloads)
-        assert whole is not None
-        if whole.turn.finished_at_ms is None:
-            return whole
-        following = turns.next_unfinished(tx, instance.graph_id, instance.instance_id, number)
-        number = None if following is None else following[0].number
-    return None
 
 
 def _inbox_message(tx: Transaction, instance: Instance, number: int, payloads: bool) -> WorkflowInboxMessage:
@@ -233,13 +221,12 @@ def _inbox_message(tx: Transaction, instance: Instance, number: int, payloads: b
     return answers.of_inbox_message(whole, tx.now_ms, payloads)
 
 
-def _inbox_instance(tx: Transaction, instance: Instance) -> WorkflowInboxInstance:
-    head = _head(tx, instance, payloads=False)
+def _inbox_instance(tx: Transaction, instance: Instance, head: Whole) -> WorkflowInboxInstance:
     return WorkflowInboxInstance(
         workflow_id=instance.instance_id,
         version=instance.version,
-        status=rules.status(instance, None if head is None else head.turn, tx.now_ms),
+        status=rules.status(instance, head.turn, tx.now_ms),
         pending_messages=instance.pending,
-        oldest_received_at_ms=None if head is None else head.message.received_at_ms,
-        head=None if head is None else answers.of_inbox_message(head, tx.now_ms, with_payload=False),
+        oldest_received_at_ms=head.message.received_at_ms,
+        head=answers.of_inbox_message(head, tx.now_ms, with_payload=False),
     )

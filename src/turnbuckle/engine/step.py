@@ -38,8 +38,7 @@ def is_saved(asked: Step, saved: Step | None) -> bool:
     """
     if saved is None:
         return False
-    same_output = asked.kind == "signal" or asked.output_hash == saved.output_hash
-    if _identity(asked) == _identity(saved) and same_output:
+    if is_same(asked, saved):
         return True
     check_order(asked.position, asked.key, asked.kind, saved)
     what = f'step {asked.position} "{asked.key}" is saved with another output, delay or signal name'
@@ -53,6 +52,11 @@ def check_order(position: int, key: str, kind: str, saved: Step) -> None:
             f'step {position} was saved as "{saved.key}" ({saved.kind}), now "{key}" ({kind}): the step order changed'
         )
         raise Refused("conflict", what)
+
+
+def is_same(asked: Step, saved: Step) -> bool:
+    same_output = asked.kind == "signal" or asked.output_hash == saved.output_hash
+    return same_output and _identity(asked) == _identity(saved)
 
 
 def _identity(step: Step) -> tuple[object, ...]:

@@ -160,7 +160,7 @@ def is_new(tx: Transaction, inbox: Inbox, asked: Step, token: str) -> bool:
     turn = inbox.turn(asked.turn)
     near = [] if turn is None else steps.near(tx, turn, asked.position, asked.key)
     saved = next((step for step in near if step.position == asked.position), None)
-    if asked.kind != "step" and saved is not None and rules.is_saved(asked, saved):
+    if asked.kind != "step" and saved is not None and rules.is_same(asked, saved):
         return False
     head = inbox.check_held(asked.turn, token)
     if rules.is_saved(asked, saved):

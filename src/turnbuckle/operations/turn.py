@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from turnbuckle.engine import ids
+from turnbuckle.engine import instance as instance_rules
 from turnbuckle.engine import turn as rules
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
@@ -131,10 +132,10 @@ def complete(tx: Transaction, graph_id: str, request: WorkflowTurnCompleteReques
 
 
 def _completion(request: WorkflowTurnCompleteRequest) -> bytes:
-    """What makes two completions the same: everything but the lease."""
+    """What makes two completions the same: the whole body, the token too. Another attempt's is not a repeat."""
     outcome = {
         name: value
-        for name in ("state", "result", "continuation", "usage", "results")
+        for name in ("token", "state", "result", "continuation", "usage", "results")
         if (value := getattr(request, name)) is not UNSET and value is not None
     }
     return fingerprint(msgspec.json.encode(outcome))
@@ -219,6 +220,9 @@ def get(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> WorkflowTur
 def history(tx: Transaction, graph_id: str, query: WorkflowTurnHistoryQuery) -> WorkflowTurnHistoryResponse:
     instance = find_instance(tx, graph_id, query.id)
     numbers = turns.finished(tx, graph_id, query.id, query.after, query.limit + 1)
+    passed = _passed_over(tx, instance)
+    if passed is not None and passed > query.after:
+        numbers = sorted([passed, *numbers])[: query.limit + 1]
     page = numbers[: query.limit]
     return WorkflowTurnHistoryResponse(
         turns=[read(tx, instance, number, query.payloads) for number in page],
@@ -252,9 +256,28 @@ def shown(tx: Transaction, instance: Instance, whole: Whole, payloads: bool) -> 
 def as_of_now(tx: Transaction, instance: Instance, whole: Whole) -> Whole:
     """The same for a reader, who may not settle what time has decided."""
     settled = rules.as_of(whole.turn, whole.operation, instance.max_attempts, tx.now_ms)
-    if settled.status == rules.FAILED and settled.finished_at_ms is None and instance.on_exhausted == "skip":
-        settled = rules.skip(settled, tx.now_ms)
-    return msgspec.structs.replace(whole, turn=settled)
+    return msgspec.structs.replace(whole, turn=instance_rules.conclude(instance, whole.turn, settled))
+
+
+def instance_as_of_now(tx: Transaction, instance: Instance, payloads: bool) -> tuple[Instance, Whole | None]:
+    """The instance and its head for a reader: a turn that time has let go of is passed over, as the next claim will."""
+    while instance.head is not None:
+        whole = load(tx, instance, instance.head, payloads)
+        assert whole is not None
+        gone, finished_at_ms = whole.turn, whole.turn.finished_at_ms
+        if finished_at_ms is None:
+            return instance, whole
+        following = turns.next_unfinished(tx, instance.graph_id, instance.instance_id, gone.number)
+        number = None if following is None else following[0].number
+        changes = 0 if whole.operation is None else whole.operation.changes
+        instance = instance_rules.let_go(instance, gone, changes, number, finished_at_ms)
+    return instance, None
+
+
+def _passed_over(tx: Transaction, instance: Instance) -> int | None:
+    """The stored head's number, when time has let go of it."""
+    settled, _ = instance_as_of_now(tx, instance, payloads=False)
+    return None if settled.head == instance.head else instance.head
 
 
 def find_instance(tx: Transaction, graph_id: str, instance_id: str) -> Instance:

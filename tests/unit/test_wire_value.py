@@ -100,6 +100,8 @@ def test_every_value_that_json_can_dump_is_accepted(value: Json, is_ascii: bool,
         "-0.0",
         "[" * limits.JSON_DEPTH + "]" * limits.JSON_DEPTH,
         '{"a":' * limits.JSON_DEPTH + "1" + "}" * limits.JSON_DEPTH,
+        '{"a":[' * 100 + "1" + "]}" * 100,
+        '[{"a":' * 100 + "1" + "}]" * 100,
         '"' + "[" * 5_000 + '"',
         '"\\"' + "{" * 5_000 + '"',
         "[" + ",".join(["[]"] * 5_000) + "]",
@@ -179,6 +181,13 @@ def test_deep_nesting_is_refused_without_recursion(depth: int, opened: str, clos
     body = opened * depth + "1" + closed * depth * is_whole
 
     with pytest.raises(BadValue, match="nesting deeper than the limit, expected at most 200 levels"):
+        check(body.encode())
+
+
+@pytest.mark.parametrize("body", ['{"a":[' * 101 + "]}" * 101, '[{"a":' * 101 + "1" + "}]" * 101, "[" + '{"a":' * 200 +
+                                  "1" + "}" * 200 + "]", "[[],{}," * 201 + "1" + "]" * 201])  # fmt: skip
+def test_levels_of_both_kinds_count(body: str) -> None:
+    with pytest.raises(BadValue, match="nesting deeper than the limit"):
         check(body.encode())
 
 

@@ -23,8 +23,10 @@ _CACHE_MAX = 10_000
 
 
 class Admitted(NamedTuple):
-    graph_id: str
+    graph_id: str  # graph.NOWHERE while there is none of that name
     query: msgspec.Struct
+    environment: str
+    graph: str  # its name
 
 
 class Admission:
@@ -53,7 +55,8 @@ class Admission:
         check_grant(endpoint, grant, stack)
         graph.check_name(name)
         asked = body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
-        return Admitted(await self._graph(grant.environment, name, makes=endpoint.method == "POST"), asked)
+        graph_id = await self._store.read(lambda tx: graph.look(tx, grant.environment, name))
+        return Admitted(graph_id, asked, grant.environment, name)
 
     async def _grant(self, request: Request) -> Grant:
         key = _key(request.headers)
@@ -63,13 +66,6 @@ class Admission:
         if grant is None:
             raise Refused("unauthorized", "the key is unknown or revoked")
         return grant
-
-    async def _graph(self, environment: str, name: str, makes: bool) -> str:
-        """The graph's id; a write makes an unknown graph, a read finds nothing in it."""
-        graph_id = await self._store.read(lambda tx: graph.look(tx, environment, name))
-        if graph_id == graph.NOWHERE and makes:
-            return await self._store.write(lambda tx: graph.use(tx, environment, name))
-        return graph_id
 
 
 def check_grant(endpoint: Endpoint, grant: Grant, stack: str | None) -> None:

@@ -9,8 +9,9 @@ import json
 import logging
 import secrets
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from turnbuckle import CONTRACT_VERSION
 from turnbuckle.config import Config
 from turnbuckle.http import about, body, openapi, pages
-from turnbuckle.http.admission import Admission
+from turnbuckle.http.admission import Admission, Admitted
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
 from turnbuckle.http.longpoll import LongPoll
@@ -26,7 +27,7 @@ from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
-from turnbuckle.operations import turn
+from turnbuckle.operations import graph, turn
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire.errors import Refused
@@ -45,10 +46,10 @@ class App:
         self.config = config
         self._database = database
         self._routes: dict[tuple[str, str], Endpoint] = {(e.method, e.path): e for e in ENDPOINTS}
-        self._paths = {endpoint.path for endpoint in ENDPOINTS}
         run = secrets.token_hex(4)  # ids of two runs of a server differ
         self._request_ids = (f"req_{run}{number:06x}" for number in itertools.count(1))
         self._pages = pages.pages(lambda: json.dumps(openapi.document()).encode())
+        self._methods = _methods([*self._routes, *(("GET", path) for path in self._pages)])
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Serve from this loop. Called once, before the first request."""
@@ -78,18 +79,20 @@ class App:
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} here")
         request_id = next(self._request_ids)
-        request = Request(scope, receive)
+        request, more = Request(scope, receive), []
         try:
             status, kind, content = 200, *await self._answer(request)
         except Refused as refused:
             status, kind, content = refused.kind.status, _JSON, envelope(refused, request_id)
+            if status == HTTPStatus.METHOD_NOT_ALLOWED:
+                more = [(b"allow", self._methods[request.path].encode())]
         except ClientGone:
             return
         except Exception:
             log.exception("%s %s failed (request %s)", request.method, request.path, request_id)
             status, kind = 500, _JSON
             content = envelope(Refused("internal", "the server met an error of its own"), request_id)
-        await _send(send, status, kind, content, request_id)
+        await _send(send, status, kind, content, request_id, more)
 
     async def _answer(self, request: Request) -> tuple[bytes, bytes]:
         endpoint = self._routes.get((request.method, request.path))
@@ -97,22 +100,24 @@ class App:
             return self._page(request)
         if not endpoint.in_graph:
             return _JSON, msgspec.json.encode(endpoint.run(self))
-        graph_id, query = await self._admission.admit(endpoint, request)
+        admitted = await self._admission.admit(endpoint, request)
         if endpoint.is_of_engine and not self.config.workflows:
             raise Refused("workflows_disabled", "the workflow engine is switched off on this server")
-        answer = await self._run(endpoint, request, graph_id, query)
+        answer = await self._run(endpoint, request, admitted)
         return (_BYTES, answer) if isinstance(answer, bytes) else (_JSON, msgspec.json.encode(answer))
 
-    async def _run(self, endpoint: Endpoint, request: Request, graph_id: str, query: msgspec.Struct) -> Any:
+    async def _run(self, endpoint: Endpoint, request: Request, admitted: Admitted) -> Any:
         content = await request.body(endpoint.body_bytes)
-        asked = query if endpoint.body is None else await _decode(content, endpoint.body)
+        asked = admitted.query if endpoint.body is None else await _decode(content, endpoint.body)
+        graph_of = partial(_graph_of, endpoint, admitted)
         if endpoint.run in self._own:
+            graph_id = admitted.graph_id or await self.store.write(graph_of)
             return await self._own[endpoint.run](graph_id, asked, request.gone)
         more = (content,) if endpoint.raw_body else ()
         is_brief = request.headers.get(b"prefer") == b"return=minimal"
 
         def operation(tx: Transaction) -> Any:
-            answer = endpoint.run(tx, graph_id, asked, *more)
+            answer = endpoint.run(tx, graph_of(tx), asked, *more)
             if isinstance(answer, turn.Changed):
                 return answer.brief if is_brief and answer.brief is not None else turn.answer(tx, answer)
             return answer
@@ -126,9 +131,21 @@ class App:
         if request.method == "GET" and request.path in self._pages:
             kind, content = self._pages[request.path]
             return kind, content()
-        if request.path in self._paths:
+        if request.path in self._methods:
             raise Refused("method_not_allowed", f"{request.path} does not take {request.method}")
         raise Refused("not_found", f"there is no {request.method} {request.path}")
+
+
+def _graph_of(endpoint: Endpoint, admitted: Admitted, tx: Transaction) -> str:
+    """The graph's id. What is refused makes no graph, as it is made in the transaction of its first use."""
+    if admitted.graph_id == graph.NOWHERE and endpoint.makes_graph:
+        return graph.use(tx, admitted.environment, admitted.graph)
+    return admitted.graph_id
+
+
+def _methods(routes: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The methods that each path takes, as the header `Allow` lists them."""
+    return {path: ", ".join(sorted(method for method, other in routes if other == path)) for _, path in routes}
 
 
 async def _decode(content: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
@@ -137,12 +154,15 @@ async def _decode(content: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     return body.decode(content, kind)
 
 
-async def _send(send: Send, status: int, kind: bytes, content: bytes, request_id: str) -> None:
+async def _send(
+    send: Send, status: int, kind: bytes, content: bytes, request_id: str, more: list[tuple[bytes, bytes]]
+) -> None:
     headers = [
         (b"content-type", kind),
         (b"content-length", str(len(content)).encode()),
         (b"x-request-id", request_id.encode()),
         _VERSION_HEADER,
+        *more,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -69,6 +69,7 @@ class Endpoint:
     refusals: tuple[str, ...] = ()
     roles: frozenset[Role] | None = WRITERS  # None: open without a key (decision 20)
     in_graph: bool = True  # takes `graph` and `stack`
+    makes_graph: bool = False  # where there is none of that name
 
     @property
     def name(self) -> str:
@@ -107,6 +108,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Start an instance, or get the one the same request started.",
         WorkflowInstance,
         body=WorkflowInstanceCreateRequest,
+        makes_graph=True,
         refusals=("conflict", "payload_too_large"),
     ),
     Endpoint(
@@ -220,6 +222,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Take the next ready turn of the named types; waits for one.",
         WorkflowTurnClaimResponse,
         body=WorkflowTurnClaimRequest,
+        makes_graph=True,
         refusals=("execution_credentials_disabled",),
     ),
     Endpoint(
@@ -303,6 +306,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         WorkflowBlob,
         query=WorkflowBlobPutQuery,
         raw_body=True,
+        makes_graph=True,
         body_bytes=limits.BLOB_BYTES,
         refusals=("payload_too_large",),
     ),

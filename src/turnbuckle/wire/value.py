@@ -84,15 +84,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NO_BRACKET = re.compile(rb"[^\[\]{}]+")
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")  # so that one replacement takes away one level, whatever is nested in what
 
 
 def _may_be_deep(body: bytes) -> bool:
     """Whether nesting passes the limit, or the brackets do not even pair. Runs at C speed on large bodies."""
     if body.count(b"[") + body.count(b"{") <= limits.JSON_DEPTH:
         return False
-    brackets = _NO_BRACKET.sub(b"", _STRING.sub(b"", body))
+    brackets = _NO_BRACKET.sub(b"", _STRING.sub(b"", body)).translate(_ONE_KIND)
     for _ in range(limits.JSON_DEPTH):
-        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        inner = brackets.replace(b"[]", b"")
         if len(inner) == len(brackets):
             break
         brackets = inner

@@ -26,7 +26,7 @@ LEASE_MS = 3_000
 _MAX_ATTEMPTS = 10  # a page may be hit by several kills; here that is no reason to give it up
 _WORKERS = ("worker-a", "worker-b")
 _KILLS = ((0.1, "worker-a"), (0.25, "worker-b"), (0.5, "server"), (0.75, "worker-a"))  # at this share of all effects
-_TIME_LIMIT_SECONDS = 60.0
+_TIME_LIMIT_SECONDS = 120.0
 
 
 @dataclass

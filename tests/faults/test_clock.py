@@ -31,10 +31,14 @@ def moved(nursery: Nursery, tmp_path: Path, clock: MovableClock) -> Deployment:
 
 
 async def test_sleeps_end_in_time_over_restarts_and_time_zones(moved: Deployment, clock: MovableClock) -> None:
-    """A second, a minute, hours and a year; the server is killed during each, the worker lives in Kolkata (B048)."""
+    """A second, a minute, hours and a year; the server is killed during each, the workers live in Kolkata (B048).
+
+    There are five of them, and each step runs once (B009).
+    """
     naps_ms = [1_000, 65_000, 2 * HOUR_MS, YEAR_MS]
     async with moved.client() as client:
-        moved.start_worker("w", "napping", env={"TZ": "Asia/Kolkata"}, claim_wait_ms=100)
+        for number in range(5):
+            moved.start_worker(f"w-{number}", "napping", env={"TZ": "Asia/Kolkata"}, claim_wait_ms=100)
         handle = await start(client, "i", "napping", [], lease_ms=30_000)
         await handle.send({"naps_ms": naps_ms}, id="m-1")
         for index, nap_ms in enumerate(naps_ms):

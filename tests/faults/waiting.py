@@ -1,6 +1,7 @@
 """Waiting for an event with a deadline: the suite never sleeps for a time and hopes."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable
 
@@ -23,3 +24,8 @@ async def until(is_so: Callable[[], Awaitable[bool]], within_s: float, what: str
         if time.monotonic() > ends_at:
             raise AssertionError(f"not within {within_s} s: {what}")
         await asyncio.sleep(every_s)
+
+
+def slack_s() -> float:
+    """What a promised time may be late by: a second, and more while other processes want the processors too."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

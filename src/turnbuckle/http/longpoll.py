@@ -12,6 +12,7 @@ from turnbuckle.http.waiting import WaitingRoom
 from turnbuckle.operations import turn
 from turnbuckle.store.transaction import Topic, Transaction
 from turnbuckle.wire import limits
+from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.turn import WorkflowTurn, WorkflowTurnClaimRequest, WorkflowTurnClaimResponse, WorkflowTurnQuery
 
 Gone = Callable[[], Awaitable[None]]  # returns when the client has closed the connection
@@ -25,7 +26,12 @@ class LongPoll:
         self._served = served
 
     async def claim(self, graph_id: str, request: WorkflowTurnClaimRequest, gone: Gone) -> WorkflowTurnClaimResponse:
-        """The next ready turn, waited for up to wait_ms. A connection that has closed is given none."""
+        """The next ready turn, waited for up to wait_ms. A connection that has closed is given none.
+
+        Refused(stopping) when the server stops: the worker's next call would not be answered.
+        """
+        if self._room.is_closed:
+            raise Refused("stopping", "the server stops and hands out no more turns")
 
         def try_claim(tx: Transaction) -> tuple[WorkflowTurnClaimResponse, int]:
             return turn.claim(tx, graph_id, request), tx.now_ms

@@ -40,6 +40,8 @@ from turnbuckle.wire.instance import (
 from turnbuckle.wire.turn import WorkflowTurn
 from turnbuckle.wire.value import fingerprint
 
+_TOLD_OF_DELETION = 1_000  # who waits for a turn further behind waits until its time is up
+
 # -- changing ----------------------------------------------------------------------------------------------------
 
 
@@ -151,6 +153,8 @@ def _cancel(tx: Transaction, inbox: Inbox, number: int) -> None:
 def delete(tx: Transaction, graph_id: str, request: WorkflowInstanceDeleteRequest) -> WorkflowInstanceDeleteResponse:
     """Remove the instance with all it has. Its id can be created again, with other effect ids."""
     instances.lock(tx, graph_id, request.workflow_id)
+    for number in turns.unfinished(tx, graph_id, request.workflow_id, 0, _TOLD_OF_DELETION):
+        tx.announce("finished", graph_id, request.workflow_id, str(number))
     return WorkflowInstanceDeleteResponse(deleted=instances.delete(tx, graph_id, request.workflow_id))
 
 

@@ -81,7 +81,8 @@ class Endpoint:
         return self.path.startswith("/v1/workflows")
 
 
-HELD = ("instance_not_found", "turn_lease_lost", "conflict")
+HELD = ("instance_not_found", "turn_lease_lost")
+STEPS = (*HELD, "conflict")
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
@@ -186,7 +187,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "One run with what it did to each input.",
         WorkflowRunResultsResponse,
         query=WorkflowRunQuery,
-        refusals=("instance_not_found",),
+        refusals=("instance_not_found", "workflow_run_not_found"),
         roles=READERS,
     ),
     Endpoint(
@@ -241,7 +242,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Begin a step; answers its resume cursor.",
         WorkflowTurn,
         body=WorkflowTurnOperationRequest,
-        refusals=HELD,
+        refusals=STEPS,
     ),
     Endpoint(
         "POST",
@@ -250,7 +251,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Report progress of the step that runs, and save its cursor.",
         WorkflowTurn,
         body=WorkflowTurnProgressRequest,
-        refusals=(*HELD, "payload_too_large"),
+        refusals=(*STEPS, "payload_too_large"),
     ),
     Endpoint(
         "POST",
@@ -259,7 +260,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Save a step's output, or a sleep.",
         WorkflowTurn,
         body=WorkflowTurnCheckpointRequest,
-        refusals=(*HELD, "payload_too_large"),
+        refusals=(*STEPS, "payload_too_large"),
     ),
     Endpoint(
         "POST",
@@ -268,7 +269,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Take a signal that is there, or wait for it without a worker.",
         WorkflowTurn,
         body=WorkflowTurnWaitSignalRequest,
-        refusals=HELD,
+        refusals=STEPS,
     ),
     Endpoint(
         "POST",

@@ -38,6 +38,8 @@ def document() -> dict[str, Any]:
 
 def refusals(endpoint: Endpoint) -> tuple[str, ...]:
     """Every error code the endpoint can answer with."""
+    if not endpoint.in_graph:
+        return ("internal",)  # it reads nothing of the request
     codes = _ANYWHERE + endpoint.refusals
     if endpoint.roles is not None:
         codes += _KEYED

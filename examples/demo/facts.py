@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+from collections import Counter
 from typing import Any
 
 from examples.demo.ledger import Ledger
@@ -70,9 +71,9 @@ class Observer:
         return []
 
     async def _turns(self, instance: str) -> list[Turn]:
-        first_claims: dict[int, int] = {}
-        for run in (await self._get("/runs", id=instance, limit=200))["runs"]:  # newest first: the oldest one stays
-            first_claims[run["turn"]] = run["started_at_ms"]
+        runs = (await self._get("/runs", id=instance, limit=200))["runs"]
+        first_claims = {run["turn"]: run["started_at_ms"] for run in runs}  # newest first: the oldest one stays
+        lost = Counter(run["turn"] for run in runs if run["outcome"] == "retried")
         found = (await self._get("/history", id=instance, limit=50))["turns"]
         return [
             Turn(
@@ -82,6 +83,7 @@ class Observer:
                 status=turn["status"],
                 steps={step["key"]: _digest(step["output"]) for step in turn["steps"]},
                 took_ms=turn["finished_at_ms"] - first_claims[turn["number"]],
+                lost_attempts=lost[turn["number"]],
             )
             for turn in found
         ]

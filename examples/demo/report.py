@@ -51,6 +51,10 @@ def _figures(facts: Facts) -> Table:
     table.add_row("steps run", str(len(facts.effects)), f"{len(facts.steps)} in each turn, some again after a kill")
     table.add_row("steps replayed", str(len(facts.rows) - len(facts.effects)), "answered from the store, not run again")
     table.add_row("effects", str(ids), resends)
+    if facts.lost_without_a_kill:
+        table.add_row(
+            "leases lost", str(facts.lost_without_a_kill), "without a kill: heartbeats came late, a busy machine"
+        )
     table.add_row("time per turn", *_times([turn.took_ms for turn in done]))
     return table
 

@@ -70,40 +70,42 @@ class Play:
         kills, total = list(_KILLS), messages * len(STEPS)
         while True:
             effects = observer.effects()
-            if kills and effects >= kills[0][0] * total:
-                await self._kill(observer, kills.pop(0)[1], f"{effects} of {total} effects")
-            elif not kills and await self._is_done(observer):
+            if kills and effects >= kills[0][0] * total and await self._kill(observer, kills[0][1]):
+                self.say(f"{effects} of {total} effects: kill -9 {kills[0][1]}, {_in_flight(self.kills[-1])}")
+                del kills[0]
+            if effects == total and await observer.unfinished() == 0:
                 return
             if time.monotonic() - self.started_at > _TIME_LIMIT_SECONDS:
                 raise TimeoutError(f"not finished within {_TIME_LIMIT_SECONDS:g} s, {effects} of {total} effects")
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.03)
 
-    async def _is_done(self, observer: Observer) -> bool:
-        await asyncio.sleep(0.2)
-        return await observer.unfinished() == 0
+    async def _kill(self, observer: Observer, name: str) -> bool:
+        """Freeze the workers, so that what is in flight can be counted; kill one process and start it again.
 
-    async def _kill(self, observer: Observer, name: str, progress: str) -> None:
-        """Freeze the workers, so that what is in flight can be counted; kill one process and start it again."""
+        False, and nothing is killed, when nothing of it is in flight just now.
+        """
         for worker in _WORKERS:
             self.stage.freeze(worker)
         in_flight = await observer.in_flight(None if name == "server" else name)
-        self.stage.kill(name)
+        if in_flight:
+            self.stage.kill(name)
+            self.kills.append(Kill(name, time.monotonic() - self.started_at, in_flight))
         for worker in _WORKERS:
-            if worker != name:
+            if worker != name or not in_flight:
                 self.stage.thaw(worker)
-        self.kills.append(Kill(name, time.monotonic() - self.started_at, in_flight))
-        self.say(f"{progress}: kill -9 {name}, {_turns(len(in_flight))} in flight; start it again")
-        if name == "server":
+        if in_flight and name == "server":
             self.stage.start_server()
-        else:
+        elif in_flight:
             self.stage.start_worker(name)
+        return bool(in_flight)
 
     def say(self, text: str) -> None:
         self.console.print(f"[dim]{time.monotonic() - self.started_at:5.1f} s[/]  {text}", highlight=False)
 
 
-def _turns(count: int) -> str:
-    return "1 turn" if count == 1 else f"{count} turns"
+def _in_flight(kill: Kill) -> str:
+    count = len(kill.in_flight)
+    return "1 turn in flight" if count == 1 else f"{count} turns in flight"
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,7 +22,8 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.store = folder / "store"
-        self.docs = ROOT / "docs"
+        self.docs = folder / "docs"
+        shutil.copytree(ROOT / "docs", self.docs)  # an edit while the demo runs would be taken for a loss
         self.ledger = folder / "ledger.jsonl"
         self._folder = folder
         self._port = _free_port()

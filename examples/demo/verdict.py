@@ -19,6 +19,7 @@ class Turn:
     status: str
     steps: dict[str, str]  # key: digest of the saved output, in order
     took_ms: int  # from its first claim to its end
+    lost_attempts: int = 0  # whose lease ran out
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,14 @@ class Facts:
 
     @property
     def resends_limit(self) -> int:
-        """At most one for each turn in flight at a kill (decision 1)."""
-        return sum(len(kill.in_flight) for kill in self.kills)
+        """At most one for each turn in flight at a kill (decision 1), or whose lease was lost without one."""
+        return sum(len(kill.in_flight) for kill in self.kills) + self.lost_without_a_kill
+
+    @property
+    def lost_without_a_kill(self) -> int:
+        """Attempts that no kill explains: on a machine that is too busy, a heartbeat may come too late."""
+        hit = Counter(place for kill in self.kills for place in kill.in_flight)
+        return sum(max(0, turn.lost_attempts - hit[turn.instance, turn.number]) for turn in self.turns)
 
 
 def violations(facts: Facts) -> list[str]:

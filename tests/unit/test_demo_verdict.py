@@ -62,3 +62,11 @@ def test_a_run_in_which_all_was_kept_is_clean() -> None:
 )
 def test_each_broken_promise_is_told(broken: Facts, told: str) -> None:
     assert any(told in text for text in violations(broken)), violations(broken)
+
+
+def test_a_lease_lost_without_a_kill_may_send_one_effect_again() -> None:
+    """A kill explains one lost attempt of each turn in flight, and no more."""
+    turns = [replace(GOOD.turns[0], lost_attempts=2), replace(GOOD.turns[1], lost_attempts=1)]
+
+    assert replace(GOOD, turns=turns).lost_without_a_kill == 1
+    assert violations(replace(GOOD, turns=turns, rows=[*GOOD.rows, *GOOD.rows[:2]])) == []

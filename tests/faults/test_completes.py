@@ -41,7 +41,7 @@ async def test_a_server_killed_during_completes_applies_each_once(
     twice = sum(len(applied) - len(set(applied)) for applied in done)
     note(f"completes: server kills {kills}, turns {sum(totals)}, losses {lost}, applied twice {twice}")
     assert done == [list(range(1, total + 1)) for total in totals]
-    assert sum(totals) > kills
+    assert min(totals) > 0
     assert deployment.problems() == []
 
 

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from tests.clock import MovableClock
+from turnbuckle.store import instance as instances
 from turnbuckle.store import sqlite_writer
 from turnbuckle.store.database import Job, Lane, StorageFailed, settle_futures
 from turnbuckle.store.sqlite import SqliteDatabase
@@ -189,6 +190,29 @@ def test_a_heartbeat_is_answered_before_the_commit(writing: Writing, durability:
     assert (first.result(WAIT_S), writing.names(), second.done()) == ("renewed", [], False)
     go_on.set()
     assert (second.result(WAIT_S), writing.names()) == (True, ["beat"])
+
+
+def test_a_repeat_of_a_report_waits_for_the_cursor_that_the_first_saved(writing: Writing) -> None:
+    """The first was not on the disk yet: its repeat, which changes nothing, said that the cursor is safe."""
+
+    def work_on(instance: str, durability: Durability) -> Callable[[Transaction], str]:
+        def report(tx: Transaction) -> str:
+            instances.lock(tx, "g", instance)
+            tx.durability = durability
+            return instance
+
+        return report
+
+    go_on = threading.Event()
+    with writing.held():
+        writing.submit(work_on("a", Durability.SAVED))
+        repeat = writing.submit(work_on("a", Durability.PROGRESS))
+        other = writing.submit(work_on("b", Durability.PROGRESS))
+        writing.submit(lambda tx: go_on.wait(WAIT_S))
+
+    assert (other.result(WAIT_S), repeat.done()) == ("b", False)
+    go_on.set()
+    assert repeat.result(WAIT_S) == "a"
 
 
 def test_a_heartbeat_that_was_answered_is_not_answered_again_when_its_group_is_lost(writing: Writing) -> None:

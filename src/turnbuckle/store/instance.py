@@ -6,6 +6,7 @@ from turnbuckle.store.transaction import Transaction
 
 def lock(tx: Transaction, graph_id: str, instance_id: str) -> Instance | None:
     """The instance, locked until the operation ends. Read the clock and the turns only after this."""
+    tx.locked.add((graph_id, instance_id))
     return tx.one("instance_lock", Instance, graph_id=graph_id, instance_id=instance_id)
 
 

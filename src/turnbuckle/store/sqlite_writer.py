@@ -198,13 +198,21 @@ class Writer:
     # -- with the connection in hand -------------------------------------------------------------------------------
 
     def _run(self, group: Group) -> None:
-        """Run the jobs in one open transaction. Those that need not wait for the disk are answered."""
+        """Run the jobs in one open transaction. Those that need not wait for the disk are answered.
+
+        They do wait when what they say rests on another job of the group: the repeat of a report with a new cursor
+        changes nothing itself, but its answer says that the cursor is saved.
+        """
         self._connection.execute("begin immediate")
+        unsaved: set[tuple[str, str]] = set()
         for job in group:
-            if self._run_in_savepoint(job) is not Durability.SAVED and not job.is_answered:
+            transaction = self._run_in_savepoint(job)
+            if transaction.durability is Durability.SAVED:
+                unsaved |= transaction.locked
+            elif transaction.locked.isdisjoint(unsaved) and not job.is_answered:
                 deliver([job])
 
-    def _run_in_savepoint(self, job: Job) -> Durability:
+    def _run_in_savepoint(self, job: Job) -> Transaction:
         """Keep what the job wrote, or undo that when it is refused. GroupLost when the database gave up."""
         transaction = self._new_transaction()
         self._connection.execute("savepoint job")
@@ -217,7 +225,7 @@ class Writer:
             job.error, job.announced = exc, []
             self._connection.execute("rollback to job")
         self._connection.execute("release job")
-        return transaction.durability
+        return transaction
 
     def _answer(self, group: Group) -> None:
         announced = [announcement for job in group for announcement in job.announced]

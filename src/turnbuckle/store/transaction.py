@@ -49,6 +49,7 @@ class Transaction:
         self._now_ms: int | None = None
         self.announced: list[Announcement] = []
         self.durability = Durability.SAVED
+        self.locked: set[tuple[str, str]] = set()  # graph and id of the instances it works on
 
     @property
     def now_ms(self) -> int:

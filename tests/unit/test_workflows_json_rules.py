@@ -114,6 +114,13 @@ def test_what_json_cannot_hold_is_refused_with_its_path(value: Any, where: str, 
     assert refusal(value, where).startswith(says)
 
 
+def test_a_coroutine_is_refused_with_the_await_that_is_missing() -> None:
+    async def price() -> int:
+        return 12
+
+    assert refusal({"due": price()}, "state") == "state.due is a coroutine: write `await` before the call that made it"
+
+
 def test_an_integer_of_4300_digits_is_kept() -> None:
     number = 10**4_300 - 1
 

@@ -475,6 +475,26 @@ async def test_two_steps_at_once_fail_for_good() -> None:
     assert "one after the other" in failure(await run_turn(handler), is_permanent=True)
 
 
+@pytest.mark.parametrize(
+    ("forget", "call"),
+    [
+        (lambda ctx: ctx.step("charge", async_one), 'ctx.step("charge")'),
+        (lambda ctx: ctx.step(key="charge", fn=async_one), 'ctx.step("charge")'),
+        (lambda ctx: ctx.sleep("pause", 1_000), 'ctx.sleep("pause")'),
+        (lambda ctx: ctx.wait_for_signal("ok", name="approval", timeout_ms=1_000), 'ctx.wait_for_signal("ok")'),
+    ],
+)
+async def test_a_call_that_was_never_awaited_fails_for_good_and_is_named(forget: Any, call: str) -> None:
+    async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+        forget(ctx)
+        return WorkflowResult(state=None)
+
+    engine = await run_turn(handler)
+
+    assert f"{call} was never awaited" in failure(engine, is_permanent=True)
+    assert engine.bodies("operation") == engine.bodies("complete") == []
+
+
 async def test_a_step_that_was_started_and_not_awaited_fails_for_good_and_sends_nothing_later() -> None:
     engine, begun = Engine(), asyncio.Event()
 

@@ -1,9 +1,10 @@
 """What a handler gets: durable steps, sleeps, signals, continuations (lbb-engine 5.5, 5.7)."""
 
+import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -23,6 +24,23 @@ logger = logging.getLogger("lbb.workflows")
 Model = TypeVar("Model", bound=BaseModel)
 New = TypeVar("New", Run, Park)
 Kind = Literal["step", "model", "tool"]
+Options = ParamSpec("Options")
+Output = TypeVar("Output")
+Call = Callable[Options, Coroutine[Any, Any, Output]]
+
+
+def _noted(call: Call[Options, Output]) -> Call[Options, Output]:
+    """A coroutine that is never awaited runs nothing of itself; only who made it can tell that it was forgotten."""
+
+    @functools.wraps(call)
+    def noted(*args: Options.args, **kwargs: Options.kwargs) -> Coroutine[Any, Any, Output]:
+        made = call(*args, **kwargs)
+        context: Any = args[0]
+        key = args[1] if len(args) > 1 else kwargs["key"]
+        context._parts.note_call(f'ctx.{call.__name__}("{key}")', made)
+        return made
+
+    return noted
 
 
 class WorkflowContext:
@@ -78,6 +96,7 @@ class WorkflowContext:
         heartbeat_timeout_ms: int | None = ...,
     ) -> Any: ...
 
+    @_noted
     async def step(
         self,
         key: str,
@@ -103,6 +122,7 @@ class WorkflowContext:
             self._parts.replay.fail()
             raise
 
+    @_noted
     async def sleep(self, key: str, milliseconds: int) -> None:
         """Release the worker and go on after `milliseconds` (0 to 365 days): an own, saved step."""
         replay = self._asked()
@@ -114,6 +134,7 @@ class WorkflowContext:
             await self._parts.routes.save_sleep(key, answer.position, milliseconds)
             self._suspend(key)
 
+    @_noted
     async def wait_for_signal(self, key: str, *, name: str, timeout_ms: int) -> WorkflowSignalResult:
         """Wait for a signal of this turn without holding a worker: its value, or not received after `timeout_ms`.
 

@@ -4,6 +4,7 @@ A value is walked once (copied to plain lists and dicts, so that nobody shares i
 value that is refused is walked again, to name the place.
 """
 
+import inspect
 import json
 import math
 import re
@@ -139,6 +140,9 @@ def _copy_other(value: Any, depth: int) -> Any:
         return _copy_mapping(value, depth)
     if isinstance(value, list | tuple):
         return _copy_list(value, depth)
+    if inspect.iscoroutine(value):
+        value.close()  # it is named here; Python's own warning would only repeat it, later and elsewhere
+        raise _Refused("is a coroutine: write `await` before the call that made it")
     raise _Refused(
         f"is of type {type(value).__name__}; "
         "JSON holds null, booleans, strings, numbers, lists and mappings with string keys"

@@ -1,8 +1,9 @@
 """What the parts of a running turn share."""
 
-from collections.abc import Hashable
+import inspect
+from collections.abc import Coroutine, Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lbb.workflows.attempt import Attempt
 from lbb.workflows.heartbeat import Heartbeats
@@ -48,3 +49,15 @@ class TurnParts:
     running: RunningTurn
     reader: "AsyncWorkflowTurnReader | None" = None
     suspended_by: str | None = None  # the key of the sleep or signal wait that released the turn
+    _calls: list[tuple[str, Coroutine[Any, Any, Any]]] = field(default_factory=list)  # ctx.step("price", ...) and such
+
+    def note_call(self, call: str, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._calls.append((call, coroutine))
+
+    def never_awaited(self) -> str | None:
+        """What is wrong when a call of the context was made and never begun: Python would only warn of it."""
+        for call, coroutine in self._calls:
+            if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+                coroutine.close()
+                return f"{call} was never awaited, so it did not run: write `await` before it"
+        return None

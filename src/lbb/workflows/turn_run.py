@@ -122,7 +122,7 @@ class TurnRun:
             return
         try:
             returned = handler.result()
-            if (reason := self._parts.replay.unfinished()) is not None:
+            if (reason := self._parts.replay.unfinished() or self._parts.never_awaited()) is not None:
                 raise WorkflowError(reason)
             await self._complete(accepted(returned))
         except asyncio.CancelledError:

@@ -34,6 +34,8 @@ async def _every(seconds: float, work: Callable[[], Awaitable[object]]) -> None:
             await work()
         except Refused as refused:  # the store is in trouble: say so and try again
             log.warning("upkeep: %s", refused)
+        except Exception:  # a row that cannot be read must not end all upkeep until the next start
+            log.exception("upkeep met an error of its own")
         await asyncio.sleep(seconds)
 
 

@@ -388,3 +388,32 @@ def test_upkeep_of_a_quiet_store_writes_nothing(store: Store) -> None:
     sweep(store)
 
     assert (dump(store.location), bytes_of(inspect(store))) == before
+
+
+def test_work_that_meets_an_error_of_its_own_is_tried_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One row that cannot be read ended all upkeep until the next start of the server, and nobody was told."""
+    monkeypatch.setattr(loop, "SETTLE_EVERY_S", 0.0)
+    looks: list[int] = []
+
+    async def run() -> None:
+        again, running = asyncio.Event(), asyncio.get_running_loop()
+
+        def look(tx: Transaction) -> None:
+            looks.append(1)
+            if len(looks) == 1:
+                raise LookupError("instance a lacks its current turn 1")
+            running.call_soon_threadsafe(again.set)
+
+        monkeypatch.setattr(upkeep, "next_due_at", look)
+        work = asyncio.create_task(loop.run(AsyncStore(store.database, running)))
+        try:
+            await asyncio.wait_for(again.wait(), timeout=20)
+        finally:
+            work.cancel()
+            await asyncio.wait([work])
+
+    asyncio.run(run())
+
+    assert "instance a lacks its current turn 1" in caplog.text

@@ -1,4 +1,4 @@
-"""The demo's report: what was done, what was killed, what was done twice (nothing), and where to look."""
+"""The demo's report: what was done, what was killed, what was sent again, and where to look."""
 
 import shlex
 import statistics
@@ -19,10 +19,22 @@ def show(console: Console, facts: Facts, violations: list[str], seconds: float) 
             console.print(f"  - {text}", highlight=False, markup=False)
         return
     console.print(
-        f"\n[bold green]Nothing was lost and nothing was done twice[/], in {seconds:.0f} s.\n"
+        f"\n[bold green]Nothing was lost and nothing was saved twice[/], "
+        f"in {seconds:.0f} s and {len(facts.kills)} kills.\n"
         "Every message was completed once and in order, every step has one effect id\n"
-        "and one saved output, and the word counts are right.",
+        "and one saved output, and the word counts are right.\n"
+        f"{_resends_told(facts.resends)}",
         highlight=False,
+    )
+
+
+def _resends_told(resends: int) -> str:
+    """The one thing a kill may do twice, and why it is no second effect."""
+    if resends == 0:
+        return "No kill came between an effect and its save, so none had to be sent again."
+    return (
+        f"{resends} effects were cut off before their save and sent again under the same effect id:\n"
+        "a service that takes it as its idempotency key does them once."
     )
 
 
@@ -47,7 +59,9 @@ def _figures(facts: Facts) -> Table:
     ids = len({row.effect_id for row in facts.effects})
     resends = f"and {facts.resends} sent again, with the same id (limit {facts.resends_limit})"
     table.add_row("messages sent", str(len(facts.sent)), f"to {len(facts.counted)} instances")
-    table.add_row("turns completed", str(len(done)), f"{sum(facts.words.values()):,} words counted")
+    table.add_row(
+        "turns completed", str(len(done)), f"one for each message; {sum(facts.words.values()):,} words counted"
+    )
     table.add_row("steps run", str(len(facts.effects)), f"{len(facts.steps)} in each turn, some again after a kill")
     table.add_row("steps replayed", str(len(facts.rows) - len(facts.effects)), "answered from the store, not run again")
     table.add_row("effects", str(ids), resends)
@@ -69,7 +83,7 @@ def _times(took_ms: list[int]) -> tuple[str, str]:
 def _kills(facts: Facts) -> Table:
     table = Table(title="\nkilled with SIGKILL and started again", title_justify="left", box=None)
     for kill in facts.kills:
-        places = ", ".join(f"{instance} {turn}" for instance, turn in sorted(kill.in_flight))
+        places = ", ".join(f"{instance} #{turn}" for instance, turn in sorted(kill.in_flight))
         table.add_row(f"{kill.at_seconds:.1f} s", kill.what, f"turns in flight: {places or 'none'}")
     table.show_header = False
     return table

@@ -39,6 +39,8 @@ class Play:
     kills: list[Kill] = field(default_factory=list)
 
     async def act(self) -> Facts:
+        self.say("two workers will count the words of docs/: one message per page")
+        self.say("each takes 4 steps with an effect on the outside: a line in a file")
         self.stage.start_server()
         self.say(f"the server listens on {self.stage.address}, its store is empty")
         for worker in _WORKERS:

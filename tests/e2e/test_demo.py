@@ -17,7 +17,7 @@ def test_the_demo_survives_its_kills(tmp_path: Path) -> None:
     ended = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "Nothing was lost and nothing was done twice" in ended.stdout
+    assert "Nothing was lost and nothing was saved twice" in ended.stdout
     assert ended.stdout.count("kill -9 worker") >= 3
     assert "kill -9 server" in ended.stdout
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -241,6 +242,16 @@ def test_no_server_is_one_line_that_says_what_to_do(shell: Shell) -> None:
     assert refused.code == 1
     assert refused.err.startswith("turnbuckle: no server answers at http://127.0.0.1:1 (")
     assert refused.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["serve", "dev"])
+def test_a_port_in_use_is_one_line_that_says_what_to_do(shell: Shell, tmp_path: Path, command: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = shell.spawn(command, "--port", str(port), "--data", str(tmp_path / "store"))
+
+    assert refused.code == 1
+    assert refused.err == f"turnbuckle: another program listens on 127.0.0.1:{port}; stop it, or give another --port\n"
 
 
 def test_a_wrong_key_is_one_line(shell: Shell) -> None:

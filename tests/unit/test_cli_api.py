@@ -69,6 +69,15 @@ def test_a_refused_connection_says_where_and_what_to_do() -> None:
     assert "LBB_URL" in failed.value.message
 
 
+def test_a_refused_key_says_where_the_command_takes_it_from() -> None:
+    refused = '{"error": {"type": "auth_error", "code": "unauthorized", "message": "the request carries no key."}}'
+    with (
+        served(refused, "401 Unauthorized") as (api, _),
+        pytest.raises(Failure, match=r"LBB_API_KEY.*\(unauthorized\)$"),
+    ):
+        api.get("instances")
+
+
 def test_another_program_on_that_port_is_told() -> None:
     with served("<html>hello</html>") as (api, _), pytest.raises(Failure, match="is no server of ours"):
         api.get("instances")

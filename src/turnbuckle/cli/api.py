@@ -18,6 +18,7 @@ from turnbuckle.cli.output import json_option
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_URL = "http://127.0.0.1:7400"
 _TIMEOUT_S = 30.0
+_KEY_HINT = "This command takes it from LBB_API_KEY; `turnbuckle keys create` makes one, `turnbuckle dev` has its own."
 _WORKFLOWS = "/v1/workflows"
 
 
@@ -63,7 +64,8 @@ class Api:
         try:
             data = self._client.raw_request(method, f"{_WORKFLOWS}/{path}", **arguments).data
         except LbbError as exc:
-            raise Failure(f"{exc} ({exc.code})") from exc
+            hint = f" {_KEY_HINT}" if exc.code == "unauthorized" else ""
+            raise Failure(f"{exc}{hint} ({exc.code})") from exc
         except httpx.ConnectError as exc:
             what = f"no server answers at {self._url} ({exc})"
             raise Failure(f"{what}; start one with `turnbuckle serve`, or set LBB_URL") from exc

@@ -40,7 +40,13 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+_EPILOG = (
+    "`turnbuckle dev` is a server to begin with. Commands that talk to a server find it by LBB_URL "
+    "(http://127.0.0.1:7400 unless set) and send the key in LBB_API_KEY."
+)
+
+
+@click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="turnbuckle")
 def cli() -> None:
     """Turnbuckle: a durable turn engine for Python."""

@@ -28,14 +28,19 @@ _STYLE = (
 def _docs() -> bytes:
     """One section for each endpoint, from the table; it loads nothing from elsewhere."""
     parts = [f"<!doctype html><meta charset=utf-8><title>Turnbuckle API</title><style>{_STYLE}</style>"]
-    parts.append('<h1>Turnbuckle API</h1><p>Machine-readable: <a href="/openapi.json">/openapi.json</a></p>')
+    parts.append(
+        '<h1>Turnbuckle API</h1><p>Machine-readable: <a href="/openapi.json">/openapi.json</a>, '
+        "which has every field. All but /health and /version need <code>Authorization: Bearer KEY</code>.</p>"
+    )
     for endpoint in ENDPOINTS:
         taken = endpoint.body or (endpoint.query if endpoint.in_graph else None)
-        codes = ", ".join(f"{ERRORS[code].status} <code>{code}</code>" for code in refusals(endpoint))
+        codes = ", ".join(f"{ERRORS[code].status} <code>{code}</code>" for code in dict.fromkeys(refusals(endpoint)))
         parts.append(
             f"<h2><code>{endpoint.method} {escape(endpoint.path)}</code></h2><p>{escape(endpoint.summary)}</p>"
         )
-        parts.append(f"<p>Takes <code>{taken.__name__ if taken else 'nothing'}</code>, ")
-        parts.append(f"answers <code>{endpoint.answer.__name__ if endpoint.answer else 'bytes'}</code>.</p>")
+        parts.append(
+            f"<p>Takes {f'<code>{taken.__name__}</code>' if taken else 'nothing'}, "
+            f"answers <code>{endpoint.answer.__name__ if endpoint.answer else 'bytes'}</code>.</p>"
+        )
         parts.append(f"<small>Refusals: {codes}</small>")
     return "\n".join(parts).encode()

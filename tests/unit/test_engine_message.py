@@ -23,6 +23,7 @@ def test_the_same_message_again_is_known_also_when_its_content_was_pruned() -> N
 def test_the_id_with_another_message_is_refused_with_both_hashes() -> None:
     """B082: the second payload was dropped in silence."""
     both = f"'r1' was used for turn 3 with another message .content {b'hash of add 2'.hex()}, now {b'hash 3'.hex()}."
+    both += ": give another message another id"
 
     with pytest.raises(Refused, match=both) as refused:
         messages.is_known(replace(KNOWN, body_hash=b"hash 3"), KNOWN)

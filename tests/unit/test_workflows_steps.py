@@ -255,6 +255,23 @@ async def test_a_function_that_needs_more_fails_for_good_before_anything_is_sent
     assert engine.routes() == ["claim", "fail"]
 
 
+@pytest.mark.parametrize(
+    ("give", "says"),
+    [
+        (lambda: 12, "a step takes a function to run, not 12; for a value, `lambda s: value`"),
+        (lambda: async_one(None), "this is a call already: pass the function itself"),
+    ],
+)
+async def test_what_is_no_function_fails_for_good_and_says_what_to_pass(give: Any, says: str) -> None:
+    async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+        return WorkflowResult(state=await ctx.step("a", give()))
+
+    engine = await run_turn(handler)
+
+    assert says in failure(engine, is_permanent=True)
+    assert engine.routes() == ["claim", "fail"]
+
+
 async def test_a_callable_object_with_an_async_call_runs_on_the_loop() -> None:
     async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
         return WorkflowResult(state=await ctx.step("a", AsyncCall()))

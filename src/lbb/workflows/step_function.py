@@ -32,6 +32,11 @@ def _shape_of_code(fn: FunctionType) -> Shape:
 
 
 def _takes_context(fn: Callable[..., Any]) -> bool:
+    if inspect.iscoroutine(fn):
+        fn.close()
+        raise TypeError("this is a call already: pass the function itself, or `lambda s: function(s, ...)`")
+    if not callable(fn):
+        raise TypeError(f"a step takes a function to run, not {fn!r:.100}; for a value, `lambda s: value`")
     try:
         parameters = inspect.signature(fn).parameters.values()
     except ValueError:  # a builtin that does not tell, such as time.time

@@ -24,6 +24,6 @@ def is_known(asked: Message, known: Message | None) -> bool:
         raise Refused(
             "conflict",
             f"message id {asked.message_id.decode()!r} was used for turn {known.number} with another message "
-            f"(content {known.body_hash.hex()}, now {asked.body_hash.hex()})",
+            f"(content {known.body_hash.hex()}, now {asked.body_hash.hex()}): give another message another id",
         )
     return True

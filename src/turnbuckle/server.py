@@ -5,12 +5,14 @@ import contextlib
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import uvicorn
 
 from turnbuckle import upkeep
 from turnbuckle.config import Config
 from turnbuckle.http.app import App
+from turnbuckle.http.one_write import OneWriteProtocol
 from turnbuckle.store.database import Database, open_database
 
 _DRAIN_S = 10  # for requests in flight; long polls are answered at once
@@ -18,20 +20,33 @@ _BACKLOG = 2_048
 Ready = Callable[[str], None]
 
 
-def serve(config: Config, ready: Ready, prepare: Callable[[Database], None] | None = None) -> None:
+def serve(
+    config: Config, ready: Ready, prepare: Callable[[Database], None] | None = None, *, is_fresh: bool = False
+) -> None:
     """Serve until SIGTERM or SIGINT, then answer what is in flight and close the store.
 
     `ready` is called with the address once requests are taken; `prepare` with the open store before that.
-    Raises OSError when the address is taken.
+    `is_fresh` removes what the SQLite store had. Raises OSError when the address is taken, CannotOpen when another
+    server has the store: neither removes anything.
     """
     with (
         contextlib.closing(socket.create_server((config.host, config.port), backlog=_BACKLOG)) as listening,
+        _only_server(config, is_fresh),
         contextlib.closing(open_database(config.store)) as database,
     ):
         if prepare is not None:
             prepare(database)
         with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
             runner.run(_serve(App(database, config), listening, ready))
+
+
+def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]:
+    """Several servers may share PostgreSQL, whose notices reach them all."""
+    if config.database is not None:
+        return contextlib.nullcontext()
+    from turnbuckle.store.one_server import only_server
+
+    return only_server(config.store, empty=is_fresh)
 
 
 async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
@@ -52,7 +67,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="httptools",
+                http=OneWriteProtocol,
                 lifespan="off",
                 access_log=False,
                 proxy_headers=False,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,7 +11,10 @@ import httpx
 import pytest
 
 from tests.clock import MovableClock
-from tests.e2e.api import CLAIM, CONTROL, KEY, PAIRS, WORKFLOWS, Api, lease, ok
+from tests.e2e.api import CLAIM, CONTROL, CREATE, KEY, MESSAGE, PAIRS, WORKFLOWS, Api, lease, ok
+from tests.live_server import HEADERS as LIVE
+from tests.live_server import live_server
+from tests.open_store import OpenStore
 from turnbuckle import upkeep
 from turnbuckle.store.database import Job
 from turnbuckle.wire import limits
@@ -330,6 +334,31 @@ async def test_a_wake_up_of_a_closed_connection_goes_to_another(api: Api) -> Non
     assert waiting(api) == 1  # the other has looked, found nothing, and waits on
     await api.sent()
     assert (await soon(poll))["turn"]["worker"] == "w0"
+
+
+def test_a_worker_that_hung_up_is_given_no_turn(open_store: OpenStore) -> None:
+    """The same over real connections."""
+    claim = json.dumps({"worker": "gone", "workflows": PAIRS, "wait_ms": HOUR}).encode()
+    with live_server(open_store.database) as url, httpx.Client(base_url=url, headers=LIVE) as client:
+        ok(client.post(CREATE, json={"id": "a", "workflow_type": "t", "version": "v1"}))
+        with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as worker:
+            lines = [f"POST {CLAIM} HTTP/1.1", "host: x", f"content-length: {len(claim)}"]
+            lines += [f"{name}: {value}" for name, value in LIVE.items()]
+            worker.sendall("\r\n".join([*lines, "", ""]).encode() + claim)
+            until_waiting(client, 1)
+        until_waiting(client, 0)
+        ok(client.post(MESSAGE, json={"workflow_id": "a", "id": "m-1", "message": 1}))
+
+        task = ok(client.post(CLAIM, json={"worker": "stays", "workflows": PAIRS, "wait_ms": HOUR}))["task"]
+
+    assert (task["turn"]["worker"], task["turn"]["attempt"]) == ("stays", 1)
+
+
+def until_waiting(client: httpx.Client, count: int) -> None:
+    """Asks until the server says that so many claims wait."""
+    give_up_at = time.monotonic() + SOON_S
+    while [pair["waiting"] for pair in ok(client.get(f"{WORKFLOWS}/served"))["pairs"]] != [count]:
+        assert time.monotonic() < give_up_at
 
 
 async def test_all_connections_may_close(api: Api) -> None:

@@ -1,12 +1,14 @@
 """Leases on a clock that moves: who holds a turn, and what happens when nobody does any more."""
 
+import contextlib
+import time
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.clock import START_MS
+from tests.clock import START_MS, MovableClock
 from tests.store.calls import (
     Store,
     begin,
@@ -34,8 +36,8 @@ from tests.store.calls import (
     start,
 )
 from tests.tables import dump
-from turnbuckle.operations import upkeep
-from turnbuckle.store.database import read, write
+from turnbuckle.operations import graph, upkeep
+from turnbuckle.store.database import open_database, read, write
 from turnbuckle.wire.turn import WorkflowTurnTask
 
 HOUR, DAY = 3_600_000, 86_400_000
@@ -329,6 +331,26 @@ def test_a_sleep_ends_at_its_time(store: Store, sleep_ms: int, jump_ms: int) -> 
     store.clock.pass_ms(1 + jump_ms)
 
     assert (current(store).status, claimed(store).turn.attempt) == ("queued", 1)
+
+
+@pytest.mark.parametrize("zones", [("UTC", "UTC"), ("America/Sao_Paulo", "Asia/Kolkata")])
+@pytest.mark.parametrize("sleep_ms", [1_000, 65_000, 2 * HOUR, 365 * DAY])
+def test_a_sleep_ends_at_its_time_over_a_restart_in_another_time_zone(
+    store_url: str, sleep_ms: int, zones: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B048: due times were mixed up with local ones, or lost at a restart."""
+    clock = MovableClock()
+    for zone, passed_ms in zip(zones, (sleep_ms - 1, 1), strict=True):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        with contextlib.closing(open_database(store_url, clock)) as database:
+            store = Store(database, store_url, write(database, lambda tx: graph.use(tx, "test", "main")), clock)
+            if passed_ms > 1:
+                sleep(store, claimed_turn(store), sleep_ms)
+            clock.pass_ms(passed_ms)
+            assert (claim(store) is not None) == (clock.now_ms == START_MS + sleep_ms)
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.mark.parametrize("ahead_ms", [-DAY, -HOUR, 0, 500])

@@ -21,6 +21,7 @@ from tests.store.calls import (
     heartbeat,
     history,
     inspect,
+    lease,
     plain,
     refused,
     release,
@@ -31,8 +32,14 @@ from tests.store.calls import (
 from tests.tables import dump
 from turnbuckle.operations import turn
 from turnbuckle.store.database import write
+from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.run import WorkflowRunUsage
-from turnbuckle.wire.turn import WorkflowClaimPair, WorkflowTurnClaimRequest
+from turnbuckle.wire.turn import (
+    WorkflowClaimPair,
+    WorkflowTurnClaimRequest,
+    WorkflowTurnCompleteRequest,
+    WorkflowTurnContinuation,
+)
 
 # -- claim -------------------------------------------------------------------------------------------------------
 
@@ -159,6 +166,24 @@ def test_a_completion_saves_state_result_and_history_in_one_write(store: Store) 
     shown = inspect(store)
     assert (plain(shown.state), shown.status, shown.completed_turns, shown.current_turn) == ({"n": 9}, "idle", 1, None)
     assert [bytes_of(one) for one in history(store).turns] == [bytes_of(done)]
+
+
+def test_a_completion_is_all_or_nothing(store: Store) -> None:
+    """B015: a crash between the output and the end of the run. Here both are one transaction with the next message."""
+    task = claimed_turn(store, messages=2)
+    before = dump(store.location)
+    body = WorkflowTurnContinuation(message=Raw(b"2"))
+    request = WorkflowTurnCompleteRequest(**lease(task), state=Raw(b"1"), continuation=body)
+
+    def crash(tx: Transaction) -> None:
+        turn.complete(tx, store.graph_id, request)
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        write(store.database, crash)
+
+    assert dump(store.location) == before
+    assert complete(store, task, 1, continue_with=2).continued_to == 3
 
 
 def test_each_turn_keeps_the_state_it_completed_with(store: Store) -> None:

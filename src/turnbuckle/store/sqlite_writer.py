@@ -1,9 +1,9 @@
 """The one writer of a SQLite store: operations that queue together share a transaction, a commit and its fsync.
 
 The connection is in one pair of hands at a time. Without an event loop the writer's thread runs the operations and
-commits. A server attaches its loop: then the operations run on the loop, between its callbacks, and the thread is left
-with what takes time without Python's lock, the commit, and with bulk pieces. Otherwise the lock goes to and fro between
-the two threads for each statement, which cost a third of the turns per second.
+commits. A server attaches its loop: then operations run on the loop, between its callbacks, and the thread is left with
+what takes long without Python's lock: the commits of a slow disk, and bulk pieces. Otherwise the lock goes to and fro
+between the two threads for each statement, which cost a third of the turns per second.
 """
 
 import asyncio
@@ -22,6 +22,9 @@ from turnbuckle.wire.errors import Refused
 
 _GROUP_MAX = 256  # jobs that share a commit
 _BUSY_TRIES, _BUSY_SLEEP_S = 2_000, 0.005  # how long to wait for another process, such as `turnbuckle keys create`
+# A commit that takes less is not worth the hop to the thread and back; on a disk that takes longer the loop goes on.
+_SHORT_COMMIT_S = 0.0005
+_COMMITS_REMEMBERED = 10
 Group = list[Job]
 
 
@@ -47,6 +50,7 @@ class Writer:
         self._queues: dict[Lane, deque[Job]] = {lane: deque() for lane in Lane}
         self._is_busy = False  # the connection is in somebody's hands, who looks at the queues when done
         self._is_closed = False
+        self._typical_commit_s = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -125,7 +129,10 @@ class Writer:
             self._roll_back()
             self._tasks.put(partial(self._write, group))
         else:
-            self._tasks.put(partial(self._commit, group))
+            if self._typical_commit_s < _SHORT_COMMIT_S:
+                self._commit(group)
+            else:
+                self._tasks.put(partial(self._commit, group))
 
     # -- in the thread ---------------------------------------------------------------------------------------------
 
@@ -155,7 +162,9 @@ class Writer:
         """Make a group that has run durable, answer it, and look for the next."""
         try:
             self._before_commit()
+            began = time.perf_counter()
             self._connection.execute("commit")
+            self._typical_commit_s += (time.perf_counter() - began - self._typical_commit_s) / _COMMITS_REMEMBERED
         except apsw.Error:
             self._roll_back()
             self._write_one_by_one(group)

@@ -66,7 +66,7 @@ create table state (
   turn bigint not null,               -- the turn that completed with it; 0 is the initial state
   value bytea not null,
   primary key (graph_id, instance_id, turn)
-);
+) {clustered};
 
 create table message (
   graph_id text {bytes_order} not null,
@@ -78,7 +78,7 @@ create table message (
   body_bytes bigint not null,
   received_at_ms bigint not null,
   primary key (graph_id, instance_id, number)
-);
+) {clustered};
 create unique index message_by_id on message (graph_id, instance_id, message_id);
 
 create table turn (
@@ -135,7 +135,7 @@ create table operation (
   progress bytea,
   progress_at_ms bigint,
   primary key (graph_id, instance_id, turn)
-);
+) {clustered};
 
 create table step (
   graph_id text {bytes_order} not null,
@@ -151,7 +151,7 @@ create table step (
   signal_name text,
   wake_at_ms bigint,
   primary key (graph_id, instance_id, turn, position)
-);
+) {clustered};
 
 create table signal (
   graph_id text {bytes_order} not null,

@@ -164,7 +164,9 @@ class TurnRun:
             logger.info("turn %s waits: %s", self.name, failure.error)
             return
         how = "fails for good" if failure.non_retryable else "failed in this attempt"
-        logger.warning("turn %s %s: %s", self.name, how, failure.error, exc_info=error)
+        # A WorkflowError says in its text what to change; of anything else the place is worth showing.
+        trace = None if isinstance(error, WorkflowError) else error
+        logger.warning("turn %s %s: %s", self.name, how, failure.error, exc_info=trace)
 
     def _close_reader(self) -> None:
         if self._parts.reader is not None:

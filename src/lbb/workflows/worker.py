@@ -1,6 +1,7 @@
 """The worker: claims turns of its workflows and runs them (lbb-engine 5.1, 5.2, 5.10)."""
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from lbb.workflows.turn_run import RELEASE_TIMEOUT_SECONDS, TurnRun, release_fai
 
 if TYPE_CHECKING:
     from lbb.async_client import AsyncLbbClient
+
+logger = logging.getLogger("lbb.workflows")
 
 # What cancelled tasks and open connections get at the end of `run`, so that the process ends soon after a release.
 _LEFT_OVER_SECONDS = 0.3
@@ -129,6 +132,8 @@ class WorkflowWorker:
             begin=lambda task: self._begin(parts, task),
             hand_back=self._hand_back,
         )
+        served = ", ".join(f"{name}@{version}" for name, version in self._definitions)
+        logger.info("worker %r serves %s, from %s", self._worker, served, self._client.base_url)
         for drain_seconds in early_stops:
             serving.stop(drain_seconds)
         try:

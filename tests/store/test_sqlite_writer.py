@@ -350,3 +350,20 @@ def test_a_listener_that_fails_does_not_stop_the_writer(writing: Writing, caplog
 
     assert writing.run(add("a")) == 1
     assert "no ears" in caplog.text
+
+
+def test_an_answer_that_nobody_takes_does_not_stop_the_writer(
+    writing: Writing, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The failure of a sink left the connection in nobody's hands: every later write waited for ever."""
+
+    def fail(jobs: list[Job]) -> None:
+        raise ValueError("no")
+
+    with writing.held():
+        cancelled = writing.submit(add("a"))
+        cancelled.cancel()
+        writing.database.submit(Job(add("b"), fail, None))
+
+    assert (writing.run(add("c")), writing.names()) == (1, ["a", "b", "c"])
+    assert "1 finished jobs were not answered" in caplog.text

@@ -51,6 +51,8 @@ def settle_futures(jobs: Iterable[Job]) -> None:
     """The sink for callers that wait in a thread: each job's handle is a concurrent Future."""
     for job in jobs:
         future: Future[Any] = job.handle
+        if not future.set_running_or_notify_cancel():  # nobody waits any more; what it wrote stays written
+            continue
         if job.error is None:
             future.set_result(job.result)
         else:
@@ -148,11 +150,17 @@ def start(threads: ThreadPoolExecutor, work: Callable[..., None], *args: object)
 
 
 def deliver(jobs: list[Job]) -> None:
-    """Hand finished jobs to their sinks, one call per sink. A sink whose loop is gone has nobody to tell."""
+    """Hand finished jobs to their sinks, one call per sink. A sink whose loop is gone has nobody to tell.
+
+    Any other failure of a sink costs its own jobs their answer, not the store its writer.
+    """
     by_sink: dict[int, list[Job]] = {}
     for job in jobs:
         job.is_answered = True
         by_sink.setdefault(id(job.sink), []).append(job)
     for group in by_sink.values():
-        with contextlib.suppress(RuntimeError):
-            group[0].sink(group)
+        try:
+            with contextlib.suppress(RuntimeError):
+                group[0].sink(group)
+        except Exception:
+            log.exception("%d finished jobs were not answered", len(group))

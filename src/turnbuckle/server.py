@@ -12,7 +12,7 @@ import uvicorn
 from turnbuckle import upkeep
 from turnbuckle.config import Config
 from turnbuckle.http.app import App
-from turnbuckle.http.one_write import OneWriteProtocol
+from turnbuckle.http.bounded_head import BoundedHeadProtocol
 from turnbuckle.store.database import Database, open_database
 
 _DRAIN_S = 10  # for requests in flight; long polls are answered at once
@@ -67,7 +67,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=OneWriteProtocol,
+                http=BoundedHeadProtocol,
                 lifespan="off",
                 access_log=False,
                 proxy_headers=False,

@@ -36,6 +36,7 @@ ARROWS: dict[str, set[str]] = {
         "turnbuckle.store.key.Grant",
         "turnbuckle.store.migrate",  # the number of the format, for /version
         "msgspec",
+        "uvicorn",  # its protocol, made to bound what it reads and to write at once
     },
     # The modules at the top compose the rooms; the two below also use the SDK as a user would.
     "turnbuckle": {"msgspec", "uvicorn"},

@@ -20,6 +20,7 @@ DETAILS_BYTES = 16 * KIB  # what one progress report says
 ORIGIN_BYTES = KIB
 COMPLETION_BYTES = MIB  # the whole body of turns/complete
 BODY_BYTES = 2 * MIB  # any other JSON body
+HEAD_BYTES = 64 * KIB  # a request's line and headers
 BLOB_BYTES = 8 * MIB
 RESULTS_BYTES = 512 * KIB
 JSON_DEPTH = 200

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import socket
 import time
 from collections.abc import Awaitable, Callable
@@ -372,6 +373,42 @@ async def test_all_connections_may_close(api: Api) -> None:
     assert (api.app.room._waiters, api.app.room._timers) == ({}, {})
     await api.sent()
     assert (await api.claimed())["turn"]["attempt"] == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_wake_up_is_lost_among_workers_that_come_and_go(api: Api, seed: int) -> None:
+    """Messages in bursts, claims that hang up at random moments: whatever is ready is handed out while one waits."""
+    choose, count = random.Random(seed), 60
+    for number in range(count):
+        await api.started(f"i{number}")
+    handed_out: list[str] = []
+    callers: set[Caller] = set()
+
+    async def work() -> None:
+        while len(handed_out) < count:
+            caller = Caller(api, CLAIM, {"worker": "w", "workflows": PAIRS, "wait_ms": HOUR})
+            callers.add(caller)
+            if choose.random() < 0.5:
+                await asyncio.wait({caller.task}, timeout=choose.random() / 50)
+                caller.close()
+            await caller.task
+            callers.discard(caller)
+            if caller.sent and (task := caller.answer()["task"]) is not None:
+                handed_out.append(task["turn"]["workflow_id"])
+        for caller in callers:
+            caller.close()
+
+    async def send() -> None:
+        for number in range(count):
+            await api.sent(to=f"i{number}")
+            if choose.random() < 0.3:
+                await asyncio.sleep(choose.random() / 50)
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(send(), *(work() for _ in range(8)))
+
+    assert sorted(handed_out) == sorted(f"i{number}" for number in range(count))
+    assert (api.app.room._waiters, api.app.room._timers) == ({}, {})
 
 
 # -- how long ----------------------------------------------------------------------------------------------------

@@ -171,8 +171,10 @@ def test_an_operation_that_is_refused_leaves_nothing(database: PostgresDatabase)
 
 
 @pytest.mark.parametrize("is_heartbeat", [False, True])
-def test_only_a_heartbeat_skips_the_wait_for_the_disk(database: PostgresDatabase, is_heartbeat: bool) -> None:
-    """Decision 53. The setting ends with the transaction."""
+def test_a_heartbeat_leaves_no_other_operation_without_its_wait_for_the_disk(
+    database: PostgresDatabase, is_heartbeat: bool
+) -> None:
+    """Decision 53: only heartbeats skip it. The setting ends with their transaction, not with their connection."""
     seen: list[str] = []
 
     def look(tx: Transaction) -> None:

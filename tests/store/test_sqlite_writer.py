@@ -292,6 +292,25 @@ def test_a_driver_error_outside_any_operation_reaches_those_who_wait(writing: Wr
     assert (futures[1].result(WAIT_S), writing.names()) == (1, ["a"])
 
 
+@pytest.mark.parametrize("room", ["_new_transaction", "_before_commit"])
+def test_what_fails_around_the_operations_reaches_those_who_wait(
+    writing: Writing, monkeypatch: pytest.MonkeyPatch, room: str
+) -> None:
+    """Memory that runs out between two operations left the connection in nobody's hands: every later write hung."""
+    whole = getattr(writing.database._writer, room)
+    failures = iter([MemoryError("no room")])
+
+    def scarce() -> Any:
+        for failure in failures:
+            raise failure
+        return whole()
+
+    monkeypatch.setattr(writing.database._writer, room, scarce)
+
+    assert writing.run(add("a")) == 1
+    assert (writing.run(add("b")), writing.names()) == (1, ["a", "b"])
+
+
 def test_another_process_that_keeps_the_lock_fails_the_group_at_once(
     writing: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

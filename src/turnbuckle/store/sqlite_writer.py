@@ -7,6 +7,7 @@ between the two threads for each statement, which cost a third of the turns per 
 """
 
 import asyncio
+import contextlib
 import queue
 import threading
 import time
@@ -125,7 +126,7 @@ class Writer:
             return
         try:
             self._run(group)
-        except (GroupLost, apsw.Error):  # another process writes, or the disk is full: the thread can wait
+        except Exception:  # another process writes, the disk or the memory is full: the thread can wait
             self._roll_back()
             self._tasks.put(partial(self._write, group))
         else:
@@ -151,7 +152,7 @@ class Writer:
         except apsw.BusyError as exc:  # each alone would wait as long again
             self._fail(group, exc)
             self._hand_back([])
-        except (GroupLost, apsw.Error):
+        except Exception:  # whatever it was, the jobs must be answered and the connection come back
             self._roll_back()
             self._write_one_by_one(group)
             self._hand_back([])
@@ -165,7 +166,7 @@ class Writer:
             began = time.perf_counter()
             self._connection.execute("commit")
             self._typical_commit_s += (time.perf_counter() - began - self._typical_commit_s) / _COMMITS_REMEMBERED
-        except apsw.Error:
+        except Exception:
             self._roll_back()
             self._write_one_by_one(group)
             self._hand_back([])
@@ -193,7 +194,7 @@ class Writer:
             try:
                 self._run([job])
                 self._connection.execute("commit")
-            except (GroupLost, apsw.Error) as exc:
+            except Exception as exc:
                 self._roll_back()
                 self._fail([job], exc)
             else:
@@ -243,8 +244,10 @@ class Writer:
         deliver([job for job in group if not job.is_answered])
 
     def _roll_back(self) -> None:
+        """A rollback that fails as well is not told: the next `begin` is refused, and those jobs fail with that."""
         if not self._connection.getautocommit():
-            self._connection.execute("rollback")
+            with contextlib.suppress(apsw.Error):
+                self._connection.execute("rollback")
 
     def _wait_for_other_process(self, tries: int) -> bool:
         """Whether to try again for the database's lock. The loop does not wait: it leaves that to the thread."""

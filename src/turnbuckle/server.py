@@ -41,7 +41,7 @@ def serve(
 
 
 def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]:
-    """Several servers may share PostgreSQL, whose notices reach them all."""
+    """PostgreSQL keeps several servers apart by its own locks; their long polls do not hear of each other yet."""
     if config.database is not None:
         return contextlib.nullcontext()
     from turnbuckle.store.one_server import only_server

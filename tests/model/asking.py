@@ -63,6 +63,9 @@ class Ask(NamedTuple):
     def __str__(self) -> str:
         return f"{self.kind} in {self.graph}: {self.body.decode()}"
 
+    def is_about(self, graph: str, instance_id: str) -> bool:
+        return self.graph == graph and getattr(self.decode(), "workflow_id", None) == instance_id
+
     def decode(self) -> msgspec.Struct:
         value.check(self.body)
         return msgspec.json.decode(self.body, type=KINDS[self.kind][0])

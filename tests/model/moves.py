@@ -57,8 +57,9 @@ progress = move(
     cursor=values,
 )
 save = move("save", which=which, key=keys, offset=offsets, output=values)
-sleep = move("sleep", which=which, key=keys, offset=offsets, delay_ms=often(2, 1_000, 1, 0, 365 * DAY_MS, None))
+sleep = move("sleep", which=which, key=keys, offset=offsets, delay_ms=often(3, 1_000, 1, 0, 365 * DAY_MS, None))
 listen = move("wait_signal", which=which, key=keys, offset=offsets, name=names, timeout_ms=often(4, 60_000, 1_000, 1))
+park = move("park", sleeps=st.booleans(), then=often(1, "wake", "resume", "pause"))
 complete = move("complete", which=which, state=values, result=st.none() | values, next_message=st.none() | values)
 fail = move(
     "fail",
@@ -66,12 +67,15 @@ fail = move(
     is_final=often(5, False, True),
     retry_in_ms=often(5, None, 0, 1_000, 5_000, 366 * DAY_MS, 366 * DAY_MS + 1),
 )
-heartbeat = move("heartbeat", which=which)
-step = move("step", parts=often(3, 3, 2, 1), cursor=values, output=values)
+heartbeat = move("heartbeat", which=which, after_ms=often(1, 0, 10, 500))
+step = move("step", parts=often(3, 3, 2, 1), cursor=values, output=values, twice=st.booleans())
+crash = move("crash", how=often(1, "fail", "release", "expire"), cursor=values, output=values)
+second_chance = move("second_chance")
+listen_late = move("listen_late", name=names, count=often(1, 2, 1), values=st.tuples(values, values))
 
 send = move("send", place=place, known=often(2, False, True), which=which, message=values)
 signal = move("signal", place=place, more=more, id=often(1, "e1", "e2", "e3", "e/4", "e5"), name=names, value=values)
-answer = move("answer", which=st.integers(0, 3), value=values)
+answer = move("answer", which=st.integers(0, 3), value=values, late_ms=often(3, None, -1, 0, 1))
 control = move(
     "control",
     place=place,
@@ -95,18 +99,21 @@ pass_days = move("pass_time", ms=often(2, DAY_MS + 1, 400 * DAY_MS))
 pass_until = move("pass_until", which=st.integers(0, 5), more_ms=often(3, 0, -1, 1))
 
 repeat = move("repeat", back=st.integers(0, 30))
+repeat_late = move("repeat_late", back=st.integers(0, 5))
 repeat_at_once = move("repeat_at_once")
 settle = move("settle")
-prune = move("prune")
+prune = move("prune", days=often(2, 2, 0, 1))
 
 work = mix(
-    (3, begin), (3, progress), (3, save), (5, step), (2, sleep), (3, listen), (4, complete), (3, fail), (1, heartbeat),
-    (1, repeat_at_once), (1, pass_time), (1, answer),
+    (2, begin), (2, progress), (2, save), (3, step), (3, crash), (2, sleep), (1, park), (2, listen), (2, listen_late),
+    (3, complete), (2, fail), (1, second_chance), (3, heartbeat), (2, repeat_at_once), (1, pass_time), (1, answer),
+    (2, control),
 )  # fmt: skip
 elsewhere = mix(
-    (3, send), (3, signal), (5, answer), (5, control), (2, create), (1, delete), (3, claim), (2, pass_time),
+    (3, send), (3, signal), (4, answer), (6, control), (2, create), (1, delete), (3, claim), (2, pass_time),
     (4, pass_until), (1, pass_days), (1, settle), (1, repeat_at_once),
 )  # fmt: skip
 again = mix(
-    (4, repeat), (3, repeat_at_once), (1, settle), (1, prune), (1, complete), (1, pass_until), (1, pass_days)
+    (4, repeat), (2, repeat_late), (2, repeat_at_once), (1, settle), (2, prune), (1, complete), (1, pass_until),
+    (1, pass_days),
 )  # fmt: skip

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.model.machine import GRAPHS, HISTORY_TURNS, SIGNALS_PER_TURN, STEPS_PER_TURN, EngineMachine
+from tests.model.machine import EngineMachine
+from tests.model.world import GRAPHS, HISTORY_TURNS, SIGNALS_PER_TURN, STEPS_PER_TURN
 from tests.open_store import opened
 from turnbuckle.operations import graph
 from turnbuckle.store.database import write
@@ -29,7 +30,7 @@ SHORT = settings(
     phases=(Phase.generate, Phase.shrink),
 )
 LONG = settings(SHORT, derandomize=False, stateful_step_count=60)
-EXAMPLES = {("sqlite", False): 60, ("postgresql", False): 10, ("sqlite", True): 1_000, ("postgresql", True): 100}
+EXAMPLES = {("sqlite", False): 50, ("postgresql", False): 12, ("sqlite", True): 1_000, ("postgresql", True): 100}
 
 
 @pytest.mark.timeout(3_600)

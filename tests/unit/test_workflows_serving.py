@@ -82,20 +82,8 @@ async def test_run_once_tells_whether_there_was_a_turn() -> None:
     assert [await worker.run_once(), await worker.run_once()] == [True, False]
 
 
-async def test_at_most_concurrency_turns_run_at_once_and_claims_are_sequential() -> None:
+async def test_at_most_concurrency_turns_run_at_once() -> None:
     engine, gate = Engine(*tasks(10)), Gate()
-    at_once = []
-    waiting = 0
-
-    async def one_claim(body: Any) -> Any:
-        nonlocal waiting
-        waiting += 1
-        at_once.append(waiting)
-        answer = await engine._claimed()
-        waiting -= 1
-        return answer
-
-    engine.answer("claim", one_claim)
     worker = make_worker(engine, gate, concurrency=4)
     running = await served(engine, worker)
     await gate.until_running(4)
@@ -108,7 +96,69 @@ async def test_at_most_concurrency_turns_run_at_once_and_claims_are_sequential()
     await running
 
     assert worker.concurrency == gate.most_at_once == claims == 4
-    assert set(at_once) == {1}
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "waits"), [(1, [True]), (2, [True, True]), (6, [True, False, False, False, False])]
+)
+async def test_once_a_turn_was_there_several_are_asked_for_at_once_without_waiting(
+    concurrency: int, waits: list[bool]
+) -> None:
+    """As many as slots are left, at most four; with one slot left the claim waits at the server again."""
+    engine, gate, asked = Engine(*tasks(6)), Gate(), []
+
+    async def one_claim(body: Any) -> Any:
+        asked.append(body["wait_ms"] > 0)
+        return await engine._claimed(body["wait_ms"])
+
+    engine.answer("claim", one_claim)
+    worker = make_worker(engine, gate, concurrency=concurrency)
+    running = await served(engine, worker)
+    await gate.until_running(min(concurrency, 5))
+    first = asked[: len(waits)]
+    gate.may_end.set()
+    worker.stop()
+    engine.idle()
+    await running
+
+    assert first == waits
+
+
+@pytest.mark.parametrize("answer", [refused(500), httpx.ConnectError("gone")])
+async def test_a_further_claim_that_fails_is_left_to_the_next_one(answer: Any) -> None:
+    """Its failure ends nothing and waits for nothing; the claim after it waits, if the server still says no."""
+    engine, claims = Engine(*tasks(2)), 0
+
+    async def one_claim(body: Any) -> Any:
+        nonlocal claims
+        claims += 1
+        return answer if claims == 2 else await engine._claimed(body["wait_ms"])
+
+    engine.answer("claim", one_claim)
+    worker = make_worker(engine, one, concurrency=3)
+    running = await served(engine, worker)
+    await engine.until_sent("complete", 2)
+    worker.stop()
+    engine.idle()
+    await running
+
+    assert len(engine.bodies("complete")) == 2
+
+
+async def test_a_further_claim_that_is_refused_ends_the_run() -> None:
+    engine, claims = Engine(*tasks(2)), 0
+
+    async def one_claim(body: Any) -> Any:
+        nonlocal claims
+        claims += 1
+        return refused(403) if claims == 2 else await engine._claimed(body["wait_ms"])
+
+    engine.answer("claim", one_claim)
+
+    with pytest.raises(LbbError):
+        await make_worker(engine, one, concurrency=3).run_async()
+
+    assert len(engine.bodies("complete")) == 2  # a turn that came together with the refusal is run
 
 
 async def test_each_turn_runs_in_an_asyncio_task_of_its_own() -> None:

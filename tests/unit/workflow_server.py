@@ -123,13 +123,13 @@ class Engine:
     async def _scripted(self, sent: Sent) -> Any:
         answers = self._answers.get(sent.route)
         if answers is None:
-            return await self._claimed() if sent.route == "claim" else {}
+            return await self._claimed(sent.body["wait_ms"]) if sent.route == "claim" else {}
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         reply = answer(sent.body) if callable(answer) else copy.deepcopy(answer)
         return await reply if isinstance(reply, Awaitable) else reply
 
-    async def _claimed(self) -> Json:
-        while not self._tasks and not self._is_idle:
+    async def _claimed(self, wait_ms: int = 1) -> Json:
+        while not self._tasks and not self._is_idle and wait_ms:
             self._news.clear()
             await self._news.wait()
         return {"task": copy.deepcopy(self._tasks.pop(0)) if self._tasks else None}

@@ -17,17 +17,21 @@ from lbb.workflows.turn_run import TurnRun
 logger = logging.getLogger("lbb.workflows")
 
 _NAMES_SHOWN = 20
+_CLAIMS_AT_ONCE = 4
+_UNUSABLE = "a claimed turn cannot be run, its lease runs out by itself: %s"
 
 
 class Serving:
-    """`serve` until `stop`. `claim` asks for one turn, `begin` makes its run, `hand_back` returns it unrun."""
+    """`serve` until `stop`. `claim` asks for one turn and, when told so, waits at the server for it; `begin` makes its
+    run, `hand_back` returns it unrun.
+    """
 
     def __init__(
         self,
         *,
         concurrency: int,
         drain_seconds: float,
-        claim: Callable[[], Awaitable[Task | None]],
+        claim: Callable[[bool], Awaitable[Task | None]],
         begin: Callable[[Task], TurnRun],
         hand_back: Callable[[Task], Awaitable[None]],
     ) -> None:
@@ -72,21 +76,53 @@ class Serving:
 
     async def _claim_turns(self) -> None:
         while not self._is_stopping:
-            if len(self._runs) >= self._concurrency:
+            if self._free_slots == 0:
                 await self._wait_for_news(None)
             elif (task := await self._next_task()) is None:
                 await asyncio.sleep(0)  # an answer that took no time must not starve the turns
-            elif self._is_stopping:
-                await self._return(task)
             else:
-                self._start(task)
+                await self._take(task)
+                await self._claim_more()
+
+    @property
+    def _free_slots(self) -> int:
+        return max(0, self._concurrency - len(self._runs))
+
+    async def _claim_more(self) -> None:
+        """Ask for several turns at once while they are there and slots are free; these claims do not wait.
+
+        One claim after another gives one turn for each round trip: a worker with 32 slots ran three turns at a time.
+        """
+        while not self._is_stopping and self._free_slots > 1:
+            claims = [self._claim(False) for _ in range(min(self._free_slots, _CLAIMS_AT_ONCE))]
+            answers = await asyncio.gather(*claims, return_exceptions=True)
+            for task in answers:
+                if isinstance(task, Task):
+                    await self._take(task)
+            if any(not isinstance(task, Task) for task in answers):
+                self._look_at(answers)
+                return
+
+    async def _take(self, task: Task) -> None:
+        if self._is_stopping:
+            await self._return(task)
+        else:
+            self._start(task)
+
+    def _look_at(self, answers: list[Task | BaseException | None]) -> None:
+        """Raise what ends the claims. What may pass is left to the next claim, which meets it and waits."""
+        for answer in answers:
+            if isinstance(answer, WorkflowError):
+                logger.error(_UNUSABLE, answer)
+            elif isinstance(answer, BaseException) and not (isinstance(answer, Exception) and may_pass(answer)):
+                raise answer
 
     async def _next_task(self) -> Task | None:
         """One claim. After a failure that may pass: wait, then None."""
         try:
-            task = await self._claim()
+            task = await self._claim(True)
         except WorkflowError as error:  # a task that cannot be run; the next one may be fine
-            logger.error("a claimed turn cannot be run, its lease runs out by itself: %s", error)
+            logger.error(_UNUSABLE, error)
             return None
         except Exception as error:
             if not may_pass(error):

@@ -128,7 +128,7 @@ class WorkflowWorker:
         self._serving = serving = Serving(
             concurrency=self._concurrency,
             drain_seconds=self._drain_seconds,
-            claim=lambda: self._claim(self._claim_wait_ms),
+            claim=lambda waits: self._claim(self._claim_wait_ms if waits else 0),
             begin=lambda task: self._begin(parts, task),
             hand_back=self._hand_back,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("tests.model.world", "tests.model.machine", "tests.model.reference")
 MEMORY = Path("/dev/shm")
 
 

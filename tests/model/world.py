@@ -3,7 +3,7 @@
 `World` also keeps what a move is made of: the leases that were given out, the requests that may come again, the clock.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -58,7 +58,7 @@ class World:
         real = ask_engine(self.database, self.graphs[asked.graph], asked)
         note(f"+{self.clock.now_ms - START_MS} ms  {asked} -> {real[1] if real[0] == 'refused' else 'ok'}")
         other = ask_reference(self.reference, asked, real)
-        assert list(differences(list(real), list(other))) == []
+        must_be_none(differences(list(real), list(other)))
         self.last = (asked, real) if real[0] == "ok" and asked.kind in REPEATABLE else None
         if real[0] == "ok":
             self.learn(asked, real[1])
@@ -76,9 +76,9 @@ class World:
     def check(self) -> None:
         # On the writers' side: a heartbeat is answered before its commit, so a reader may come too early for it.
         looks, problems = write(self.database, lambda tx: (look(tx, self.graphs), doctor.problems(tx)))
-        assert compare(looks, self.reference) == []
-        assert self.witness.check(looks, self.clock.now_ms) == []
-        assert problems == [], problems
+        must_be_none(compare(looks, self.reference))
+        must_be_none(self.witness.check(looks, self.clock.now_ms))
+        must_be_none(problems)
         self.looks = looks
         holders = valid_leases(self.database, self.graphs, self.leases[:6])
         assert len(holders) == len(set(holders)), "two tokens hold one turn"
@@ -163,6 +163,11 @@ class World:
         heads = ((graph, one.head) for (graph, _), one in self.reference.instances.items())
         tokens = {(graph, head.token) for graph, head in heads if head is not None}
         return [(graph, lease) for graph, lease in self.leases if (graph, lease["token"]) in tokens]
+
+
+def must_be_none(wrong: Iterable[str]) -> None:
+    found = list(wrong)
+    assert not found, "\n".join(found)
 
 
 def valid_leases(database: Database, graphs: dict[str, str], leases: list[Lease]) -> list[Place]:

@@ -1,13 +1,14 @@
 """The runner can fail: for each way a worker can go wrong, a scenario that our (right) worker does not fit."""
 
 import asyncio
+import contextlib
 import copy
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from lbb import AsyncLbbClient
+from lbb import AsyncLbbClient, LbbError
 from lbb.workflows import WorkflowWorker
 from tests.conformance.program import NeedsMore
 from tests.conformance.runner import Verdict, run
@@ -167,7 +168,10 @@ class LateWorker(WorkflowWorker):
 
     async def _send_late(self) -> None:
         await asyncio.sleep(0.02)
-        await self._late_client.raw_request("POST", f"{TURNS}heartbeat", body={}, options={"max_retries": 0})
+        # Refused, as the scenario has no exchange left. A task whose error nobody took is told when it is collected,
+        # and a traceback that is printed in the middle of another test's ast.parse breaks that (CPython 3.11).
+        with contextlib.suppress(LbbError):
+            await self._late_client.raw_request("POST", f"{TURNS}heartbeat", body={}, options={"max_retries": 0})
 
 
 async def test_a_request_after_the_run_is_caught_while_the_runner_settles(monkeypatch: pytest.MonkeyPatch) -> None:

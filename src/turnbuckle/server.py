@@ -34,6 +34,7 @@ def serve(
         _only_server(config, is_fresh),
         contextlib.closing(open_database(config.store)) as database,
     ):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # without uvloop nobody else does that
         if prepare is not None:
             prepare(database)
         with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:

@@ -1,6 +1,7 @@
 """Stores for the model tests, on a file system in memory where there is one: they write a lot and end with the test."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,18 @@ import pytest
 
 pytest.register_assert_rewrite("tests.model.world", "tests.model.machine", "tests.model.reference")
 MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def is_long(request: pytest.FixtureRequest) -> bool:
+    """Whether to take minutes and a random seed: `pytest --long`, or TURNBUCKLE_MODEL=long."""
+    return bool(request.config.getoption("--long")) or os.environ.get("TURNBUCKLE_MODEL") == "long"
+
+
+@pytest.fixture
+def model_seed(is_long: bool) -> int:
+    """The seed of this run: that of TURNBUCKLE_MODEL_SEED, else always 1, else in a long run a new one."""
+    return int(os.environ.get("TURNBUCKLE_MODEL_SEED") or (secrets.randbits(32) if is_long else 1))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

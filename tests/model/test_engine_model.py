@@ -4,7 +4,6 @@
 A failure prints the shortest list of requests that leads to it.
 """
 
-import os
 import secrets
 from collections.abc import Callable
 from functools import partial
@@ -35,7 +34,7 @@ EXAMPLES = {("sqlite", False): 50, ("postgresql", False): 12, ("sqlite", True): 
 
 @pytest.mark.timeout(3_600)
 def test_the_engine_does_what_the_protocol_says(
-    model_store: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    model_store: str, is_long: bool, model_seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any sequence of requests and time is answered as the reference answers it, on both databases."""
     monkeypatch.setattr(limits, "STEPS_PER_TURN", STEPS_PER_TURN)
@@ -45,20 +44,19 @@ def test_the_engine_does_what_the_protocol_says(
     first = [0]
     # The pair that a claim begins with is drawn by the machine, so that a failing example fails again.
     monkeypatch.setattr(secrets, "randbelow", lambda count: first[0] % count)
-    is_long = request.config.getoption("--long") or os.environ.get("TURNBUCKLE_MODEL") == "long"
     with opened(model_store) as store:
         graphs = {name: write(store.database, partial(graph.use, environment="test", name=name)) for name in GRAPHS}
         machine = lambda: EngineMachine(
             store.database, graphs, store.clock, lambda number: first.__setitem__(0, number)
         )
-        run_machine(machine, EXAMPLES[store.database.kind, bool(is_long)], is_long=bool(is_long))
+        profile = settings(LONG if is_long else SHORT, max_examples=EXAMPLES[store.database.kind, is_long])
+        run_machine(seed(model_seed)(machine) if is_long else machine, profile, model_seed)
 
 
-def run_machine(machine: Callable[[], EngineMachine], examples: int, *, is_long: bool) -> None:
-    profile = settings(LONG if is_long else SHORT, max_examples=examples)
-    number = int(os.environ.get("TURNBUCKLE_MODEL_SEED") or secrets.randbits(32))
+def run_machine(machine: Callable[[], EngineMachine], profile: settings, number: int) -> None:
     try:
-        run_state_machine_as_test(seed(number)(machine) if is_long else machine, settings=profile)  # type: ignore[arg-type]
+        run_state_machine_as_test(machine, settings=profile)  # type: ignore[arg-type]
     except BaseException as exc:
-        exc.add_note(f"TURNBUCKLE_MODEL_SEED={number}" if is_long else "the short profile draws the same every time")
+        again = "the same every time" if profile.derandomize else f"again with TURNBUCKLE_MODEL_SEED={number}"
+        exc.add_note(f"this profile draws {again}")
         raise

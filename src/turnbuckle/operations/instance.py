@@ -62,9 +62,11 @@ def create(tx: Transaction, graph_id: str, request: WorkflowInstanceCreateReques
         tx.now_ms,
         tx.now_ms,
     )
-    if instances.add(tx, asked):
-        instances.add_state(tx, asked, 0, state)
-    existing = turn.find_instance(tx, graph_id, request.id)
+    existing = None
+    while existing is None:  # deleted by another between the look and the lock: then the id is free again
+        if instances.add(tx, asked):
+            instances.add_state(tx, asked, 0, state)
+        existing = instances.lock(tx, graph_id, request.id)
     rules.check_same_creation(existing, asked)
     return read(tx, existing)
 
@@ -152,7 +154,8 @@ def _cancel(tx: Transaction, inbox: Inbox, number: int) -> None:
 
 def delete(tx: Transaction, graph_id: str, request: WorkflowInstanceDeleteRequest) -> WorkflowInstanceDeleteResponse:
     """Remove the instance with all it has. Its id can be created again, with other effect ids."""
-    instances.lock(tx, graph_id, request.workflow_id)
+    if instances.lock(tx, graph_id, request.workflow_id) is None:
+        return WorkflowInstanceDeleteResponse(deleted=False)  # else one that is being made would lose half its rows
     for number in turns.unfinished(tx, graph_id, request.workflow_id, 0, _TOLD_OF_DELETION):
         tx.announce("finished", graph_id, request.workflow_id, str(number))
     return WorkflowInstanceDeleteResponse(deleted=instances.delete(tx, graph_id, request.workflow_id))

@@ -17,6 +17,7 @@ from tests.live_server import HEADERS as LIVE
 from tests.live_server import live_server
 from tests.open_store import OpenStore
 from turnbuckle import upkeep
+from turnbuckle.operations.upkeep import next_due_at
 from turnbuckle.store.database import Job
 from turnbuckle.wire import limits
 
@@ -481,6 +482,17 @@ async def test_a_turn_that_has_ended_or_is_not_there_is_answered_at_once(api: Ap
     assert ok(await soon(api.get(TURN, id="a", turn=1, wait_ms=HOUR)))["result"] == 5
     for instance, number in (("a", 2), ("nobody", 1)):
         assert (await soon(api.get(TURN, wait_ms=HOUR, id=instance, turn=number))).status_code == 404
+
+
+async def test_a_failure_that_time_alone_tells_is_settled_before_it_is_told(api: Api) -> None:
+    """A reader may be ahead of a heartbeat that is just being committed: what it calls failed may go on."""
+    held = await api.held(max_attempts=1)
+    api.store.clock.pass_ms(HOUR)
+
+    assert ok(await api.get(TURN, id="a", turn=1, wait_ms=HOUR))["status"] == "failed"
+
+    assert await api.app.store.read(next_due_at) is None  # nothing is left for upkeep to settle
+    assert (await api.turn("heartbeat", held)).status_code == 409
 
 
 async def test_a_turn_that_goes_away_while_one_waits_is_told(api: Api) -> None:

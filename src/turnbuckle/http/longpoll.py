@@ -59,22 +59,25 @@ class LongPoll:
         return False
 
     async def finished(self, graph_id: str, query: WorkflowTurnQuery, gone: Gone) -> WorkflowTurn:
-        """The turn, as soon as it has finished or after wait_ms (decision 45)."""
+        """The turn, as soon as it has finished or after wait_ms (decision 45). A failure is told when it is settled."""
 
-        def look(tx: Transaction) -> WorkflowTurn:
-            return turn.get(tx, graph_id, query)
+        async def look() -> WorkflowTurn:
+            shown = await self._store.read(lambda tx: turn.get(tx, graph_id, query))
+            if shown.status != "failed":
+                return shown
+            return await self._store.write(lambda tx: turn.get_settled(tx, graph_id, query))
 
-        shown = await self._store.read(look)
+        shown = await look()
         if query.wait_ms == 0 or turn.has_ended(shown):
             return shown
 
         async def has_ended() -> bool:
-            return turn.has_ended(await self._store.read(look))
+            return turn.has_ended(await look())
 
         topic = ("finished", graph_id, query.id, str(query.turn))
         async with _Visit(self._room, [topic], query.wait_ms, gone) as visit:
             await visit.wait(has_ended)
-        return await self._store.read(look)
+        return await look()
 
 
 class _Visit:

@@ -217,6 +217,15 @@ def get(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> WorkflowTur
     return read(tx, instance, query.turn)
 
 
+def get_settled(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> WorkflowTurn:
+    """The same when what time has decided is written.
+
+    A reader may be ahead of a renewal that is just being committed, and call a turn failed that goes on.
+    """
+    Inbox.open(tx, graph_id, query.id).save()
+    return get(tx, graph_id, query)
+
+
 def history(tx: Transaction, graph_id: str, query: WorkflowTurnHistoryQuery) -> WorkflowTurnHistoryResponse:
     instance = find_instance(tx, graph_id, query.id)
     numbers = turns.finished(tx, graph_id, query.id, query.after, query.limit + 1)

@@ -139,6 +139,8 @@ class SqliteDatabase:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute(f"pragma synchronous = {self._synchronous}")  # first: going over to WAL syncs as well
         connection.execute("pragma journal_mode = wal")
+        # The hot pages are written again and again: copied into the file less often, the log grows to some 32 MB.
+        connection.execute("pragma wal_autocheckpoint = 8000")
         connection.execute("pragma foreign_keys = on")
         return connection
 

@@ -68,7 +68,8 @@ class Onlooker:
     def _watch(self) -> None:
         witness, looks = Witness(), 0
         while not (self._is_over.is_set() and looks):
-            seen, now_ms = read(self._database, lambda tx: (look(tx, {GRAPH: self._graph_id}), tx.now_ms))
+            # Its time first, then its snapshot: a lease that was renewed in between would seem to have ended.
+            now_ms, seen = read(self._database, lambda tx: (tx.now_ms, look(tx, {GRAPH: self._graph_id})))
             kept = {place: one for place, one in seen.items() if place[1] in KEPT}
             self._problems += witness.check(kept, now_ms)
             looks += 1

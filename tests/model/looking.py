@@ -193,7 +193,7 @@ def _is_told_by_time(turn: Shown) -> bool:
     It lasts as long as a transaction. Whoever waits for an end is told it by a writer; proof:
     test_a_failure_that_time_alone_tells_is_settled_before_it_is_told.
     """
-    return turn["status"] == "failed" and turn["error"].startswith(("lease expired", "operation "))
+    return bool(turn["status"] == "failed" and turn["error"].startswith(("lease expired", "operation ")))
 
 
 def _since_of_turn(before: Shown, turn: Shown) -> list[str]:

@@ -15,6 +15,7 @@ from turnbuckle.http.request import Request
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.operations import graph
 from turnbuckle.operations import key as keys
+from turnbuckle.operations.caller import Caller
 from turnbuckle.store.key import Grant
 from turnbuckle.wire.errors import Refused
 
@@ -25,8 +26,7 @@ _CACHE_MAX = 10_000
 class Admitted(NamedTuple):
     graph_id: str  # graph.NOWHERE while there is none of that name
     query: msgspec.Struct
-    environment: str
-    graph: str  # its name
+    caller: Caller
 
 
 class Admission:
@@ -51,15 +51,16 @@ class Admission:
     async def _look(self, endpoint: Endpoint, request: Request) -> Admitted:
         query = request.query()
         stack, name = query.pop("stack", None), query.pop("graph", "main")
-        grant = await self._grant(request)
+        key = _key(request.headers)
+        grant = await self._grant(key)
         check_grant(endpoint, grant, stack)
         graph.check_name(name)
         asked = body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
         graph_id = await self._store.read(lambda tx: graph.look(tx, grant.environment, name))
-        return Admitted(graph_id, asked, grant.environment, name)
+        by = "" if key is None else f"key:{keys.hash_of(key).hex()[:8]}"
+        return Admitted(graph_id, asked, Caller(grant.environment, name, by, grant.role, grant.scope))
 
-    async def _grant(self, request: Request) -> Grant:
-        key = _key(request.headers)
+    async def _grant(self, key: str | None) -> Grant:
         if key is None:
             raise Refused("unauthorized", "the request carries no key")
         grant = await self._store.read(lambda tx: keys.find(tx, keys.hash_of(key)))

@@ -28,14 +28,16 @@ from turnbuckle.http.served import Served
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
 from turnbuckle.operations import graph, turn
+from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire.errors import Refused
 
 log = logging.getLogger("turnbuckle.http")
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Conductor = Callable[..., Awaitable[Any]]  # (graph id, what the endpoint reads ..., when the client has gone)
 _JSON, _BYTES = b"application/json", b"application/octet-stream"
-_LARGE_BLOB_BYTES = 256 * 1024
+_LARGE_BYTES = 256 * 1024
 _VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
 
 
@@ -58,7 +60,7 @@ class App:
         self._admission = Admission(self.store)
         self.served = Served(self.room, self._database.clock())
         poll = LongPoll(self.store, self.room, self.served)
-        self._own: dict[Callable[..., Any], Any] = {  # what is more, or less, than one transaction
+        self._conductors: dict[Callable[..., Any], Conductor] = {  # what is more, or less, than one transaction
             turn.claim: poll.claim,
             turn.get: poll.finished,
             about.served: partial(about.served, self),
@@ -108,23 +110,22 @@ class App:
 
     async def _run(self, endpoint: Endpoint, request: Request, admitted: Admitted) -> Any:
         content = await request.body(endpoint.body_bytes)
-        asked = admitted.query if endpoint.body is None else await _decode(content, endpoint.body)
+        reads = await _reads(endpoint, request, admitted, content)
         graph_of = partial(_graph_of, endpoint, admitted)
-        if endpoint.run in self._own:
+        if endpoint.run in self._conductors:
             graph_id = admitted.graph_id or await self.store.write(graph_of)
-            return await self._own[endpoint.run](graph_id, asked, request.gone)
-        more = (content,) if endpoint.raw_body else ()
+            return await self._conductors[endpoint.run](graph_id, *reads, request.gone)
         is_brief = request.headers.get(b"prefer") == b"return=minimal"
 
         def operation(tx: Transaction) -> Any:
-            answer = endpoint.run(tx, graph_of(tx), asked, *more)
+            answer = endpoint.run(tx, graph_of(tx), *reads)
             if isinstance(answer, turn.Changed):
                 return answer.brief if is_brief and answer.brief is not None else turn.answer(tx, answer)
             return answer
 
         if endpoint.method == "GET":
             return await self.store.read(operation)
-        lane = Lane.BULK if endpoint.raw_body and len(content) > _LARGE_BLOB_BYTES else Lane.TURNS
+        lane = Lane.BULK if endpoint.raw_body and len(content) > _LARGE_BYTES else Lane.TURNS
         return await self.store.write(operation, lane)
 
     def _page(self, request: Request) -> tuple[bytes, bytes]:
@@ -133,19 +134,44 @@ class App:
             return kind, content()
         if request.path in self._methods:
             raise Refused("method_not_allowed", f"{request.path} does not take {request.method}")
-        raise Refused("not_found", f"there is no {request.method} {request.path}")
+        raise Refused("not_found", f"no route for {request.path}")
 
 
 def _graph_of(endpoint: Endpoint, admitted: Admitted, tx: Transaction) -> str:
     """The graph's id. What is refused makes no graph, as it is made in the transaction of its first use."""
     if admitted.graph_id == graph.NOWHERE and endpoint.makes_graph:
-        return graph.use(tx, admitted.environment, admitted.graph)
+        return graph.use(tx, admitted.caller.environment, admitted.caller.graph)
     return admitted.graph_id
 
 
 def _methods(routes: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The methods that each path takes, as the header `Allow` lists them."""
     return {path: ", ".join(sorted(method for method, other in routes if other == path)) for _, path in routes}
+
+
+async def _reads(endpoint: Endpoint, request: Request, admitted: Admitted, content: bytes) -> list[Any]:
+    """What the operation takes beside the graph, in the order that Endpoint tells."""
+    reads: list[Any] = [admitted.query] if endpoint.reads_query else []
+    if endpoint.body is not None:
+        reads.append(await _decode(content, endpoint.body))
+    if endpoint.raw_body:
+        reads.append(content)
+    if endpoint.with_caller:
+        reads.append(_caller(request, admitted))
+    return reads
+
+
+def _caller(request: Request, admitted: Admitted) -> Caller:
+    def header(name: bytes) -> str | None:
+        found = request.headers.get(name)
+        return None if found is None else found.decode("latin-1")
+
+    return msgspec.structs.replace(
+        admitted.caller,
+        idempotency_key=header(b"idempotency-key"),
+        content_type=header(b"content-type"),
+        effect_id=header(b"lbb-effect"),
+    )
 
 
 async def _decode(content: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:

@@ -65,7 +65,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.raw_body:
         described["requestBody"] = {
             "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "content": {endpoint.raw_kind: {"schema": {"type": "string", "format": "binary"}}},
         }
     return described
 

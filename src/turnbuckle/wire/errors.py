@@ -41,7 +41,7 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind("unauthorized", 401, _AUTH, "Send a key of this server as `Authorization: Bearer KEY`."),
         ErrorKind("forbidden", 403, _AUTH, "Use a key whose role allows this call."),
         ErrorKind("stack_endpoint_mismatch", 403, _AUTH, "This key belongs to another environment; use its own."),
-        ErrorKind("not_found", 404, _MISSING, "There is no such route; see /docs for those there are."),
+        ErrorKind("not_found", 404, _MISSING, "Check the path or the id; /docs lists the routes there are."),
         ErrorKind("instance_not_found", 404, _MISSING, "Start the instance first, or check its id and graph."),
         ErrorKind("turn_not_found", 404, _MISSING, "Check the turn number; finished turns are pruned after a while."),
         ErrorKind("blob_not_found", 404, _MISSING, "Check the key; blobs nothing refers to are removed after a day."),

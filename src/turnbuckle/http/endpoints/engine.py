@@ -1,12 +1,7 @@
-"""Every endpoint of the API, one row each. Dispatch, OpenAPI, the reference pages and contract tests loop over it."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
-
-import msgspec
+"""The engine: instances, turns, steps, signals, blobs, and what the server says of itself."""
 
 from turnbuckle.http import about
+from turnbuckle.http.endpoints.endpoint import READERS, Endpoint
 from turnbuckle.operations import blob, instance, run, server, signal, step, turn
 from turnbuckle.wire import limits
 from turnbuckle.wire.blob import WorkflowBlob, WorkflowBlobGetQuery, WorkflowBlobPutQuery
@@ -26,7 +21,7 @@ from turnbuckle.wire.instance import (
     WorkflowMessageRequest,
 )
 from turnbuckle.wire.run import WorkflowRunQuery, WorkflowRunResultsResponse, WorkflowRunsQuery, WorkflowRunsResponse
-from turnbuckle.wire.server import Health, NoQuery, Version, WorkflowServedResponse, WorkflowStatus
+from turnbuckle.wire.server import Health, Version, WorkflowServedResponse, WorkflowStatus
 from turnbuckle.wire.step import (
     WorkflowTurnCheckpointRequest,
     WorkflowTurnOperationRequest,
@@ -46,44 +41,9 @@ from turnbuckle.wire.turn import (
     WorkflowTurnSignalRequest,
 )
 
-Method = Literal["GET", "POST"]
-Role = Literal["admin", "write", "read", "review"]
-
-READERS: frozenset[Role] = frozenset({"admin", "write", "read", "review"})
-WRITERS: frozenset[Role] = frozenset({"admin", "write"})
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """One route. A GET reads its query, a POST its body; with `raw_body` the body is bytes beside the query."""
-
-    method: Method
-    path: str
-    run: Callable[..., Any]  # (transaction, graph id, request); for routes outside a graph see about.py
-    summary: str
-    answer: type[msgspec.Struct] | None  # None: raw bytes
-    body: type[msgspec.Struct] | None = None
-    query: type[msgspec.Struct] = NoQuery
-    raw_body: bool = False
-    body_bytes: int = limits.BODY_BYTES
-    refusals: tuple[str, ...] = ()
-    roles: frozenset[Role] | None = WRITERS  # None: open without a key (decision 20)
-    in_graph: bool = True  # takes `graph` and `stack`
-    makes_graph: bool = False  # where there is none of that name
-
-    @property
-    def name(self) -> str:
-        """`turn.claim` and the like, unique."""
-        return f"{self.run.__module__.rsplit('.', 1)[-1]}.{self.run.__name__}"
-
-    @property
-    def is_of_engine(self) -> bool:
-        return self.path.startswith("/v1/workflows")
-
-
 HELD = ("instance_not_found", "turn_lease_lost")
 STEPS = (*HELD, "conflict")
-ENDPOINTS: tuple[Endpoint, ...] = (
+ENGINE: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/health",

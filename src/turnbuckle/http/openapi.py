@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from turnbuckle import CONTRACT_VERSION
-from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
+from turnbuckle.http.endpoints import ENDPOINTS, MODELS, Endpoint
 from turnbuckle.wire.errors import ERRORS, ErrorEnvelope
 
 _REF = "#/components/schemas/{name}"
@@ -17,7 +17,7 @@ _ENGINE = ("rate_limited", "workflows_disabled")
 
 def document() -> dict[str, Any]:
     """The OpenAPI 3.1 description of the whole API."""
-    structs = {s for e in ENDPOINTS for s in (e.body, e.answer) if s is not None} | {ErrorEnvelope}
+    structs = {s for e in ENDPOINTS for s in (e.body, e.answer) if s is not None} | {ErrorEnvelope, *MODELS}
     _, schemas = msgspec.json.schema_components(sorted(structs, key=lambda s: s.__name__), ref_template=_REF)
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:

@@ -1,8 +1,13 @@
 """Every endpoint of the API, one row each. Dispatch, OpenAPI, the reference pages and contract tests loop over it."""
 
+import msgspec
+
 from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endpoint, Method, Role
 from turnbuckle.http.endpoints.engine import ENGINE
 
 ENDPOINTS: tuple[Endpoint, ...] = ENGINE
 
-__all__ = ["ENDPOINTS", "READERS", "REVIEWERS", "WRITERS", "Endpoint", "Method", "Role"]
+# What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
+MODELS: tuple[type[msgspec.Struct], ...] = ()
+
+__all__ = ["ENDPOINTS", "MODELS", "READERS", "REVIEWERS", "WRITERS", "Endpoint", "Method", "Role"]

@@ -53,11 +53,11 @@ class Statements:
 
     def update(self, name: str, columns: tuple[str, ...]) -> str:
         """The update `name` that writes exactly `columns`."""
-        asked = (name, columns)
-        if asked not in self._updates:
+        known = self._updates.get((name, columns))
+        if known is None:
             changes = self._dialect.adapt(", ".join(f"{column} = :{column}" for column in columns))
-            self._updates[asked] = self._texts[name].replace("{changes}", changes)
-        return self._updates[asked]
+            known = self._updates[name, columns] = self._texts[name].replace("{changes}", changes)
+        return known
 
 
 @lru_cache

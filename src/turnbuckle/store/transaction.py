@@ -2,6 +2,8 @@
 
 import enum
 from collections.abc import Callable
+from itertools import compress
+from operator import ne
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -90,8 +92,7 @@ class Transaction:
         """Write the columns in which `new` differs from `old`; nothing when none does."""
         if old is new:
             return
-        pairs = zip(new.__struct_fields__, astuple(old), astuple(new), strict=True)
-        changed = tuple([name for name, before, after in pairs if before != after])
+        changed = tuple(compress(new.__struct_fields__, map(ne, astuple(old), astuple(new))))
         if changed:
             self._connection.execute(self._statements.update(statement, changed), asdict(new))
 

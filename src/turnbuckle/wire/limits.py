@@ -65,4 +65,10 @@ HISTORY_MS = DAY_MS
 RUN_MS = 30 * DAY_MS
 BLOB_MS = DAY_MS
 
+# Schedules
+SCHEDULE_EVERY_MIN_MS = 5 * MINUTE_MS
+SCHEDULE_JITTER_MS = HOUR_MS
+SCHEDULE_LATE_MS = MINUTE_MS  # with `missed: none`, a slot older than this is not sent any more
+SCHEDULE_LOOK_BACK_MS = 31 * DAY_MS  # slots missed before this are not counted
+
 INT_MAX = 2**53 - 1  # integers of the protocol itself; integers inside user JSON have no such bound

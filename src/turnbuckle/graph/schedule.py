@@ -1,0 +1,135 @@
+"""When a schedule is due. Local times are resolved here, so that a change of the clocks has the policy that was asked.
+
+A time the clocks skip and a time that comes twice matter for `cron` with fixed hours only: one that names every hour
+runs through the switch in real time, as Debian's cron does, and `every` knows no local time at all.
+"""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+from turnbuckle.wire import limits
+from turnbuckle.wire.errors import Refused
+from turnbuckle.wire.schedule import WorkflowScheduleSettings
+
+_UNIT_MS = {"m": limits.MINUTE_MS, "h": limits.HOUR_MS, "d": limits.DAY_MS}
+_EVERY = re.compile(r"([0-9]+)([mhd])")
+_FIELDS = 5
+_SWITCH = timedelta(hours=26)  # local times this far apart are in order whatever the clocks do between them
+
+
+class Due(NamedTuple):
+    """What is due now: the last slot, and how many before it no message will tell of."""
+
+    slot_ms: int
+    missed: int
+
+
+def check(settings: WorkflowScheduleSettings, param: str, now_ms: int) -> None:
+    """Refused(workflow_param_invalid) when it names no time, two, a zone nobody knows, or a time that never comes."""
+    if (settings.cron is None) == (settings.every is None):
+        got = "neither" if settings.cron is None else "both"
+        raise _invalid(param, f"got {got} of `cron` and `every`, expected one of them")
+    _zone(settings, param)
+    if settings.every is not None:
+        if _interval_ms(settings.every) < limits.SCHEDULE_EVERY_MIN_MS:
+            raise _invalid(f"{param}.every", f"got {settings.every!r}, expected at least 5m")
+    else:
+        _check_cron(settings, f"{param}.cron", now_ms)
+
+
+def _check_cron(settings: WorkflowScheduleSettings, param: str, now_ms: int) -> None:
+    assert settings.cron is not None
+    if len(settings.cron.split()) != _FIELDS:
+        what = f"got {len(settings.cron.split())} fields, expected five: minute hour day month weekday"
+        raise _invalid(param, what)
+    try:
+        first = next(slots(settings, now_ms), None)
+    except CronSimError as exc:
+        raise _invalid(param, f"got {settings.cron!r}: {str(exc).lower()}") from exc
+    if first is None:
+        raise _invalid(param, f"got {settings.cron!r}, which never comes")
+
+
+def slots(settings: WorkflowScheduleSettings, after_ms: int) -> Iterator[int]:
+    """The slots after `after_ms`, in order; a cron ends when it has none for decades."""
+    if settings.every is not None:
+        every_ms = _interval_ms(settings.every)
+        return itertools.count((after_ms // every_ms + 1) * every_ms, every_ms)
+    return _cron_slots(settings, after_ms)
+
+
+def _cron_slots(settings: WorkflowScheduleSettings, after_ms: int) -> Iterator[int]:
+    """Local times in the order of their instants: a local time is held back until no later one can come before it."""
+    assert settings.cron is not None
+    zone = _zone(settings, "time_zone")
+    start = datetime.fromtimestamp(after_ms / 1000, UTC).astimezone(zone).replace(tzinfo=None) - _SWITCH
+    held: set[int] = set()
+    for local in CronSim(settings.cron, start):
+        for slot in sorted(held):
+            if slot < _at_ms(local - _SWITCH, zone):
+                held.remove(slot)
+                yield slot
+        held |= {slot for slot in _instants(settings, local, zone) if slot > after_ms}
+    yield from sorted(held)
+
+
+def _instants(settings: WorkflowScheduleSettings, local: datetime, zone: ZoneInfo) -> list[int]:
+    """When that local time is: once, twice, or, skipped by the clocks, as the policy says."""
+    first, second = (_at_ms(local.replace(fold=fold), zone) for fold in (0, 1))
+    if first == second:
+        return [first]
+    runs_every_hour = settings.cron is not None and settings.cron.split()[1].startswith("*")
+    if first < second:
+        return [first, second] if runs_every_hour or settings.overlap == "both" else [first]
+    # Skipped: read with the offset before the switch it is as long after the switch as it would have been.
+    return [] if runs_every_hour or settings.gap == "skip" else [first]
+
+
+def _at_ms(local: datetime, zone: ZoneInfo) -> int:
+    return round(local.replace(tzinfo=zone).timestamp() * 1000)
+
+
+def due(settings: WorkflowScheduleSettings, after_ms: int, now_ms: int) -> Due | None:
+    """What is due of the slots after `after_ms`. With `missed: none` only a slot of the last minute counts."""
+    passed = 0
+    last: int | None = None
+    for slot in slots(settings, max(after_ms, now_ms - limits.SCHEDULE_LOOK_BACK_MS)):
+        if slot > now_ms:
+            break
+        passed, last = passed + 1, slot
+    if last is None or (settings.missed == "none" and last < now_ms - limits.SCHEDULE_LATE_MS):
+        return None
+    return Due(last, passed - 1)
+
+
+def delay_ms(settings: WorkflowScheduleSettings, name: str, slot_ms: int) -> int:
+    """How much later than its slot the message is sent: fixed for a slot, spread over the jitter between workflows."""
+    if settings.jitter_ms == 0:
+        return 0
+    digest = hashlib.blake2b(f"{name}\0{slot_ms}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % (settings.jitter_ms + 1)
+
+
+def _interval_ms(every: str) -> int:
+    match = _EVERY.fullmatch(every)
+    assert match is not None  # the wire struct's pattern
+    return int(match[1]) * _UNIT_MS[match[2]]
+
+
+def _zone(settings: WorkflowScheduleSettings, param: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(settings.time_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        expected = "a name of the time zone database such as Europe/Berlin"
+        raise _invalid(f"{param}.time_zone", f"got {settings.time_zone!r}, expected {expected}") from exc
+
+
+def _invalid(param: str, what: str) -> Refused:
+    return Refused("workflow_param_invalid", f"{param}: {what}", param=param)

@@ -57,6 +57,8 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind("payload_too_large", 413, _INVALID, "Send less, or save it as a blob and send its key.", False),
         # Workflows on a graph
         ErrorKind("workflow_param_invalid", 400, _INVALID, "Correct the named setting and send the request again."),
+        ErrorKind("workflow_stream_rate_limited", 429, _RATE, "Send the same events again a minute later."),
+        ErrorKind("workflow_stream_full", 429, _RATE, "Send the same events again when the workflow has caught up."),
         ErrorKind("rate_limited", 429, _RATE, "Wait as long as Retry-After says, then send again."),
         ErrorKind("internal", 500, _API, "Send it again; if it stays, look up the request id in the server's log."),
         ErrorKind("workflows_disabled", 503, _API, "Start the server with --workflows.", False),

@@ -71,4 +71,13 @@ SCHEDULE_JITTER_MS = HOUR_MS
 SCHEDULE_LATE_MS = MINUTE_MS  # with `missed: none`, a slot older than this is not sent any more
 SCHEDULE_LOOK_BACK_MS = 31 * DAY_MS  # slots missed before this are not counted
 
+# Streams of events
+EVENTS_PER_REQUEST = 500
+EVENT_ID_CHARS = 128
+EVENT_BYTES = 64 * KIB
+EVENT_BATCH_BYTES = 4 * MIB  # of one message's events together
+EVENT_KNOWN_MS = DAY_MS  # how long an event's id is told apart
+EVENT_KNOWN_IDS = 100_000  # of one workflow; the oldest are forgotten first
+STREAM_PENDING = 100_000
+
 INT_MAX = 2**53 - 1  # integers of the protocol itself; integers inside user JSON have no such bound

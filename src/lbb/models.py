@@ -34,6 +34,233 @@ class Health(WireModel):
     store: Literal["postgresql", "sqlite"] | str
 
 
+class ReviewAnswer(WireModel):
+    """The answer as it is stored, and as a waiting turn gets it."""
+
+    at: str | None = None
+    by: str | None = None
+    decision: Literal["accept", "cant_tell", "choose", "correct", "reject"] | str
+    note: str | None = None
+    option: str | None = None
+    value: Any = None
+
+
+class ReviewAnswerBatchRequest(WireModel):
+    answer: ReviewDecision
+    ids: list[str]
+    pattern: str | None = None
+    shown: dict[str, int] | None = None
+
+
+class ReviewAnswerBatchResponse(WireModel):
+    answered: int
+    batch_id: str
+    results: list[ReviewBatchResult]
+    skipped: int
+
+
+class ReviewAnswerRequest(WireModel):
+    answer: ReviewDecision
+    comment: str | None = None
+    edits: Any = None
+    revision: int | None = None
+
+
+class ReviewBatchResult(WireModel):
+    answered: bool
+    id: str
+    reason: str | None = None
+    status: Literal["answered", "open", "withdrawn"] | str | None = None
+
+
+class ReviewComment(WireModel):
+    at: str
+    author: str | None = None
+    by: str
+    text: str
+
+
+class ReviewCommentRequest(WireModel):
+    author: str | None = None
+    text: str
+
+
+class ReviewCreateRequest(WireModel):
+    eval: Any = None
+    evidence: list[ReviewEvidence] | None = None
+    evidence_hash: str | None = None
+    facts: ReviewFacts | None = None
+    key: str | None = None
+    kind: Literal["answer", "choice", "grade", "value"] | str
+    origin: ReviewOrigin
+    question: ReviewQuestion
+    rationale: str | None = None
+    scope: Literal["live", "test"] | str | None = None
+    subject: ReviewSubject | None = None
+    title: str
+    wait: ReviewWait | None = None
+    workflow: ReviewWorkflow | None = None
+
+
+class ReviewDecision(WireModel):
+    """What a person says; who and when is set by the server."""
+
+    decision: Literal["accept", "cant_tell", "choose", "correct", "reject"] | str
+    note: str | None = None
+    option: str | None = None
+    value: Any = None
+
+
+class ReviewDelivery(WireModel):
+    """How far the news of an answer has come."""
+
+    attempts: int | None = None
+    error: str | None = None
+    sent_to: list[str] | None = None
+    state: Literal["dropped", "none", "pending", "sent"] | str
+
+
+class ReviewEffects(WireModel):
+    """What an answer did: the commit, and the delivery that follows it."""
+
+    commit_attempts: int | None = None
+    commit_error: str | None = None
+    commit_key: str | None = None
+    commit_seq: int | None = None
+    delivery: ReviewDelivery | None = None
+    next_attempt_at: str | None = None
+    no_op: bool | None = None
+    request_id: str | None = None
+
+
+class ReviewEvidence(WireModel):
+    confidence: float | None = None
+    quote: str
+    region: Any = None
+    source_id: str | None = None
+
+
+class ReviewFacts(WireModel):
+    """What an accept writes: the rows of a commit. At most 200 rows and edges together, 64 KiB."""
+
+    entity_properties: list[Any] | None = None
+    replace_owned: Any = None
+    required: list[Any] | None = None
+    summary: str | None = None
+    triplets: list[Any] | None = None
+
+
+class ReviewItem(WireModel):
+    answer: ReviewAnswer | None = None
+    comments: list[ReviewComment] | None = None
+    created: str
+    effects: ReviewEffects | None = None
+    eval: Any = None
+    evidence: list[ReviewEvidence] | None = None
+    evidence_hash: str | None = None
+    facts: ReviewFacts | None = None
+    id: str
+    key: str
+    kind: Literal["answer", "choice", "grade", "value"] | str
+    object: Literal["review_item"] | str
+    origin: ReviewOrigin
+    previous_answer: ReviewAnswer | None = None
+    question: ReviewQuestion
+    rationale: str | None = None
+    revision: int
+    scope: Literal["live", "test"] | str
+    status: Literal["answered", "open", "withdrawn"] | str
+    subject: ReviewSubject | None = None
+    suggestion_id: str | None = None
+    title: str
+    updated: str
+    wait: ReviewWait | None = None
+    waiting: int | None = None
+    withdrawn_reason: str | None = None
+    workflow: ReviewWorkflow | None = None
+
+
+class ReviewOption(WireModel):
+    id: str
+    label: str
+
+
+class ReviewOrigin(WireModel):
+    id: str | None = None
+    kind: Literal["agent", "integration", "person"] | str
+    label: str | None = None
+
+
+class ReviewPattern(WireModel):
+    """Items that ask the same about records of one type."""
+
+    count: int
+    id: str
+    kind: Literal["answer", "choice", "grade", "value"] | str
+    origin_id: str | None = None
+    property: str | None = None
+    type: str | None = None
+
+
+class ReviewPatternsResponse(WireModel):
+    data: list[ReviewPattern]
+    has_more: bool
+    object: Literal["list"] | str
+
+
+class ReviewQuestion(WireModel):
+    """Which fields belong to which kind is told by `engine.review.check_question`."""
+
+    confidence: float | None = None
+    options: list[ReviewOption] | None = None
+    output: Any = None
+    prompt: str | None = None
+    property: str | None = None
+    proposed: str | None = None
+    unit: str | None = None
+    value: Any = None
+
+
+class ReviewSubject(WireModel):
+    """The record that is asked about."""
+
+    iri: str | None = None
+    key: str | None = None
+    name: str | None = None
+    type: str | None = None
+
+
+class ReviewWait(WireModel):
+    """The turn that waits. The server names the signal: `review.<item id>`."""
+
+    identity: str
+    signal: Literal[""] | str | str | None = None
+    turn: int
+
+
+class ReviewWithdrawRequest(WireModel):
+    reason: str
+
+
+class ReviewWorkflow(WireModel):
+    """Who asks."""
+
+    identity: str | None = None
+    name: str
+    run: str | None = None
+    step: str | None = None
+    turn: int | None = None
+
+
+class ReviewsResponse(WireModel):
+    """Latest update first; texts are cut to 300 characters, facts and comments left out."""
+
+    data: list[ReviewItem]
+    has_more: bool
+    next_cursor: str | None = None
+    object: Literal["list"] | str
+
+
 class Version(WireModel):
     built_at: str
     capabilities: list[str]
@@ -531,6 +758,30 @@ __all__ = [
     "ErrorBody",
     "ErrorEnvelope",
     "Health",
+    "ReviewAnswer",
+    "ReviewAnswerBatchRequest",
+    "ReviewAnswerBatchResponse",
+    "ReviewAnswerRequest",
+    "ReviewBatchResult",
+    "ReviewComment",
+    "ReviewCommentRequest",
+    "ReviewCreateRequest",
+    "ReviewDecision",
+    "ReviewDelivery",
+    "ReviewEffects",
+    "ReviewEvidence",
+    "ReviewFacts",
+    "ReviewItem",
+    "ReviewOption",
+    "ReviewOrigin",
+    "ReviewPattern",
+    "ReviewPatternsResponse",
+    "ReviewQuestion",
+    "ReviewSubject",
+    "ReviewWait",
+    "ReviewWithdrawRequest",
+    "ReviewWorkflow",
+    "ReviewsResponse",
     "Version",
     "WorkflowBlob",
     "WorkflowClaimPair",

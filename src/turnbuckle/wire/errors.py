@@ -54,6 +54,14 @@ ERRORS: dict[str, ErrorKind] = {
             _CONFLICT,
             "Read the present state before sending this again; a retry cannot help.",
         ),
+        # Reviews
+        ErrorKind("review_stale", 409, _CONFLICT, "Read the item again: its question changed after it was read."),
+        ErrorKind(
+            "idempotency_conflict",
+            409,
+            _CONFLICT,
+            "Give another request another idempotency key; a key belongs to one body.",
+        ),
         ErrorKind("payload_too_large", 413, _INVALID, "Send less, or save it as a blob and send its key.", False),
         # Workflows on a graph
         ErrorKind("workflow_param_invalid", 400, _INVALID, "Correct the named setting and send the request again."),

@@ -59,10 +59,32 @@ RETRY_WAIT_MAX_MS = 366 * DAY_MS
 RETRY_DELAY_MS = (SECOND_MS, MINUTE_MS)  # counted retry: 1, 2, 4 ... s, at most the second
 POLL_MS = 10 * SECOND_MS
 
+# Model calls
+PROMPT_CHARS = 200_000  # prompt and system together
+SCHEMA_BYTES = 64 * KIB
+ANSWER_TOKENS = (1, 32_000)
+ANSWER_TOKENS_DEFAULT = 8_000
+DECISION_STATE_CHARS = 200_000
+QUESTIONS = (1, 64)
+OPTIONS = (2, 64)  # per question
+OPTION_PATTERN = r"^[A-Za-z0-9_.-]{1,64}$"  # question and option ids
+TEXTS = (1, 256)  # embedded by one call
+TEXT_CHARS = (1, 8_000)
+EFFECT_PATTERN = r"^[A-Za-z0-9_.:/-]{1,200}$"
+LABEL_CHARS = 64
+CALL_INSTANCE_CHARS = 512  # what a call works on
+CALL_SUMMARY_CHARS = 160
+CALL_BYTES = 64 * KIB  # the input, and the output, that the log of calls keeps
+CALLS_PAGE_MAX = 100
+CALL_LEASE_MS = 15 * SECOND_MS  # of a call on its way; its server renews it
+CALL_WAIT_MS = 5 * MINUTE_MS  # for the same request on its way
+
 # What is kept, and how long
 HISTORY_TURNS = 256
 HISTORY_MS = DAY_MS
 RUN_MS = 30 * DAY_MS
+CALL_MS = 31 * DAY_MS  # the log of model calls
+ACTIVITY_MS = 30 * DAY_MS  # a stored answer, at least; longer while its turn is there
 BLOB_MS = DAY_MS
 
 # Schedules
@@ -79,5 +101,25 @@ EVENT_BATCH_BYTES = 4 * MIB  # of one message's events together
 EVENT_KNOWN_MS = DAY_MS  # how long an event's id is told apart
 EVENT_KNOWN_IDS = 100_000  # of one workflow; the oldest are forgotten first
 STREAM_PENDING = 100_000
+
+# Reviews
+REVIEW_KEY_CHARS = 255  # of an item's key, and of names in it
+REVIEW_LABEL_CHARS = 200  # title, an option's label
+REVIEW_NOTE_CHARS = 1_000  # an answer's note, the reason of a withdrawal
+REVIEW_TEXT_CHARS = 4_000  # rationale, prompt, one quote
+REVIEW_COMMENT_CHARS = 4_000
+REVIEW_SUMMARY_CHARS = 500
+REVIEW_IRI_CHARS = 2_000
+REVIEW_ITEM_BYTES = 256 * KIB  # question, subject, evidence and the like of one item together
+REVIEW_FACTS_BYTES = 64 * KIB
+REVIEW_FACTS_ROWS = 200
+REVIEW_OPTIONS = 100
+REVIEW_EVIDENCE = 100
+REVIEW_COMMENTS = 1_000  # of one item
+REVIEW_WAITERS = 1_000  # turns that wait for one item
+REVIEW_BATCH = 500
+REVIEW_KEYS = 100  # that one list may name
+REVIEW_CUT_CHARS = 300  # of a text in a list
+REVIEW_WRITE_ATTEMPTS = 12  # of an answer's commit that meets an error of the server, about 8 minutes
 
 INT_MAX = 2**53 - 1  # integers of the protocol itself; integers inside user JSON have no such bound

@@ -4,10 +4,11 @@ import msgspec
 
 from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endpoint, Method, Role
 from turnbuckle.http.endpoints.engine import ENGINE
+from turnbuckle.http.endpoints.review import REVIEW_MODELS
 
 ENDPOINTS: tuple[Endpoint, ...] = ENGINE
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
-MODELS: tuple[type[msgspec.Struct], ...] = ()
+MODELS: tuple[type[msgspec.Struct], ...] = REVIEW_MODELS
 
 __all__ = ["ENDPOINTS", "MODELS", "READERS", "REVIEWERS", "WRITERS", "Endpoint", "Method", "Role"]

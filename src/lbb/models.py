@@ -6,7 +6,71 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from lbb.wire_model import WireModel
+
+
+class ActivityTest(WireModel):
+    """Marks a call of a workflow test: logged under `tests/<workflow>`, charged to that workflow."""
+
+    workflow: str
+
+
+class ActivityWorkflow(WireModel):
+    """Which turn makes the call. Its shape is checked, not that the caller holds the turn (lbb-graph 3.4)."""
+
+    identity: str
+    instance: str | None = None
+    run_id: str | None = None
+    step: str | None = None
+    turn: int
+
+
+class DecideActivityRequest(WireModel):
+    effect_id: str | None = None
+    label: str | None = None
+    questions: dict[str, DecisionQuestion]
+    state: Any
+    test: ActivityTest | None = None
+    workflow: ActivityWorkflow | None = None
+
+
+class DecideActivityResponse(WireModel):
+    answers: dict[str, DecisionAnswer]
+    cached: bool
+    cost_micro_usd: int
+    model: str
+    tokens_in: int
+    tokens_out: int
+
+
+class DecisionAnswer(WireModel):
+    choice: str | None = None
+    confidence: float | None = None
+    probabilities: dict[str, float] | None = None
+
+
+class DecisionQuestion(WireModel):
+    criteria: dict[str, str]
+    instructions: str
+
+
+class EmbedActivityRequest(WireModel):
+    effect_id: str | None = None
+    label: str | None = None
+    test: ActivityTest | None = None
+    texts: list[str]
+    workflow: ActivityWorkflow | None = None
+
+
+class EmbedActivityResponse(WireModel):
+    cached: bool
+    cost_micro_usd: int
+    dim: int
+    model: str
+    tokens_in: int
+    vectors: list[list[float]]
 
 
 class ErrorBody(WireModel):
@@ -32,6 +96,102 @@ class Health(WireModel):
     mode: str
     status: Literal["draining", "ok"] | str
     store: Literal["postgresql", "sqlite"] | str
+
+
+class ModelCall(WireModel):
+    """A call with what was asked and answered. What was too long is kept as the start of its JSON text."""
+
+    at_ms: int
+    error: str | None = None
+    graph: str
+    id: str
+    input: Any
+    instance: str | None = None
+    job: Literal["decide", "embed", "reason"] | str
+    model: str
+    ok: bool
+    origin: ModelCallOrigin
+    output: Any
+    provider: str
+    run_id: str | None = None
+    sampled: bool
+    scope: Literal["live", "test"] | str | None = None
+    step: str | None = None
+    summary: str
+    truncated: bool
+    usage: ModelCallUsage | None = None
+    use: Literal["decide", "embed", "extract"] | str | None = None
+
+
+class ModelCallOrigin(WireModel):
+    route: str
+    run: ModelCallRun | None = None
+    workflow: str | None = None
+
+
+class ModelCallResponse(WireModel):
+    call: ModelCall
+
+
+class ModelCallRow(WireModel):
+    """A call as the list shows it."""
+
+    at_ms: int
+    error: str | None = None
+    id: str
+    instance: str | None = None
+    job: Literal["decide", "embed", "reason"] | str
+    model: str
+    ok: bool
+    provider: str
+    run_id: str | None = None
+    sampled: bool
+    scope: Literal["live", "test"] | str | None = None
+    step: str | None = None
+    summary: str
+    usage: ModelCallUsage | None = None
+    use: Literal["decide", "embed", "extract"] | str | None = None
+
+
+class ModelCallRun(WireModel):
+    identity: str | None = None
+    instance: str | None = None
+    run_id: str | None = None
+    turn: int | None = None
+
+
+class ModelCallUsage(WireModel):
+    cost_micro_usd: int | None = None
+    ms: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class ModelCallsResponse(WireModel):
+    """Newest first."""
+
+    calls: list[ModelCallRow]
+    next_after: str | None = None
+
+
+class ReasonActivityRequest(WireModel):
+    effect_id: str | None = None
+    label: str | None = None
+    max_tokens: int | None = None
+    prompt: str
+    schema_: dict[str, Any] = Field(validation_alias="schema", serialization_alias="schema")
+    system: str | None = None
+    test: ActivityTest | None = None
+    workflow: ActivityWorkflow | None = None
+
+
+class ReasonActivityResponse(WireModel):
+    cached: bool
+    cost_micro_usd: int
+    model: str
+    tokens_in: int
+    tokens_out: int
+    value: Any
 
 
 class ReviewAnswer(WireModel):
@@ -755,9 +915,26 @@ class WorkflowTurnWaitSignalRequest(WireModel):
 
 
 __all__ = [
+    "ActivityTest",
+    "ActivityWorkflow",
+    "DecideActivityRequest",
+    "DecideActivityResponse",
+    "DecisionAnswer",
+    "DecisionQuestion",
+    "EmbedActivityRequest",
+    "EmbedActivityResponse",
     "ErrorBody",
     "ErrorEnvelope",
     "Health",
+    "ModelCall",
+    "ModelCallOrigin",
+    "ModelCallResponse",
+    "ModelCallRow",
+    "ModelCallRun",
+    "ModelCallUsage",
+    "ModelCallsResponse",
+    "ReasonActivityRequest",
+    "ReasonActivityResponse",
     "ReviewAnswer",
     "ReviewAnswerBatchRequest",
     "ReviewAnswerBatchResponse",

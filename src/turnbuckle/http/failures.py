@@ -18,6 +18,8 @@ def envelope(refused: Refused, request_id: str) -> bytes:
                 param=refused.param,
                 request_id=request_id,
                 retryable=UNSET if kind.retryable is None else kind.retryable,
+                retry_at_ms=UNSET if refused.retry_at_ms is None else refused.retry_at_ms,
+                retry_after_seconds=UNSET if refused.retry_after_s is None else refused.retry_after_s,
                 details=refused.details,
             )
         )

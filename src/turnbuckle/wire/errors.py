@@ -62,6 +62,30 @@ ERRORS: dict[str, ErrorKind] = {
             _CONFLICT,
             "Give another request another idempotency key; a key belongs to one body.",
         ),
+        # Model calls
+        ErrorKind("model_call_not_found", 404, _MISSING, "Check the id; calls are kept 31 days."),
+        ErrorKind(
+            "activity_effect_conflict",
+            409,
+            _CONFLICT,
+            "One effect id is one call: give each call of a step an id of its own.",
+        ),
+        ErrorKind(
+            "activity_request_refused",
+            422,
+            _INVALID,
+            "The model cannot take this, or its answer is of no use: change or split the input.",
+            False,
+        ),
+        ErrorKind("workflow_budget_exceeded", 429, _RATE, "Wait until retry_at_ms, or have the budget raised.", False),
+        ErrorKind(
+            "models_not_configured",
+            503,
+            _API,
+            "Name a provider that can serve it in the file that the server got as `--models`.",
+            False,
+        ),
+        ErrorKind("model_unavailable", 503, _API, "The provider gave no answer; send it again under its effect id."),
         ErrorKind("payload_too_large", 413, _INVALID, "Send less, or save it as a blob and send its key.", False),
         # Workflows on a graph
         ErrorKind("workflow_param_invalid", 400, _INVALID, "Correct the named setting and send the request again."),
@@ -84,13 +108,25 @@ ERRORS: dict[str, ErrorKind] = {
 class Refused(Exception):
     """An operation that was not done, and nothing of it was saved. `code` is a key of ERRORS."""
 
-    def __init__(self, code: str, message: str, *, param: str | None = None, details: Any = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        param: str | None = None,
+        details: Any = None,
+        retry_at_ms: int | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
+        """`retry_at_ms` is Unix time: before it, the same request is refused again."""
         super().__init__(message)
         self.code = code
         self.kind = ERRORS[code]
         self.message = message
         self.param = param
         self.details = details
+        self.retry_at_ms = retry_at_ms
+        self.retry_after_s = retry_after_s
 
 
 class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):

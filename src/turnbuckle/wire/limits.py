@@ -72,6 +72,7 @@ TEXTS = (1, 256)  # embedded by one call
 TEXT_CHARS = (1, 8_000)
 EFFECT_PATTERN = r"^[A-Za-z0-9_.:/-]{1,200}$"
 LABEL_CHARS = 64
+ACTIVITY_BODY_BYTES = 8 * MIB  # 256 texts of 8,000 characters
 CALL_INSTANCE_CHARS = 512  # what a call works on
 CALL_SUMMARY_CHARS = 160
 CALL_BYTES = 64 * KIB  # the input, and the output, that the log of calls keeps

@@ -174,6 +174,136 @@ class ModelCallsResponse(WireModel):
     next_after: str | None = None
 
 
+class NamedWorkflow(WireModel):
+    active_revision: str | None = None
+    batch: int
+    budget_usd_per_month: float | None = None
+    created: str
+    details: NamedWorkflowDetails | None = None
+    fan_in: str | None = None
+    name: str
+    object: Literal["workflow"] | str
+    on_exhausted: Literal["block", "skip"] | str
+    owns: WorkflowOwns | None = None
+    pass_: WorkflowPass | None = Field(default=None, validation_alias="pass", serialization_alias="pass")
+    paused: bool
+    route_by: str | None = None
+    runs_in: Literal["lbb", "worker"] | str
+    shard_states: list[NamedWorkflowShardState] | None = None
+    shards: int
+    starter: str
+    status: NamedWorkflowStatus
+    triggers: list[NamedWorkflowTrigger]
+    updated: str
+    window: int
+    workflow: WorkflowWorkerType
+
+
+class NamedWorkflowDeleteResponse(WireModel):
+    deleted: bool
+
+
+class NamedWorkflowDetails(WireModel):
+    """What a watch knows beside its status."""
+
+    batch: int
+    every_field: bool
+    in_flight: WorkflowInFlight | None = None
+    instance_id: str
+    next_message: int
+    ontology_version: int | None = None
+    paused: bool
+    pending_instances: int
+    pending_removed: int
+    workflow: WorkflowWorkerType
+
+
+class NamedWorkflowPauseRequest(WireModel):
+    paused: bool | None = None
+
+
+class NamedWorkflowRequest(WireModel):
+    """All settings; the same request again changes nothing."""
+
+    batch: int | None = None
+    budget_usd_per_month: float | None = None
+    fan_in: str | None = None
+    name: str
+    on_exhausted: Literal["block", "skip"] | str | None = None
+    owns: WorkflowOwns | None = None
+    route_by: str | None = None
+    shards: int | None = None
+    triggers: list[NamedWorkflowTriggerRequest]
+    window: int | None = None
+    workflow: WorkflowWorkerType
+
+
+class NamedWorkflowRunResponse(WireModel):
+    queued: bool
+    workflow: NamedWorkflow
+
+
+class NamedWorkflowRunsResponse(WireModel):
+    """Newest first; kept 30 days."""
+
+    data: list[WorkflowRunSummary]
+    has_more: bool
+    next_cursor: str | None = None
+    object: Literal["list"] | str
+
+
+class NamedWorkflowShardState(WireModel):
+    in_flight: WorkflowInFlight | None = None
+    index: int
+    next_message: int
+    pending_messages: int | None = None
+    running: int | None = None
+    status: Literal["failed", "idle", "paused", "queued", "running", "waiting"] | str | None = None
+    window_full_since: str | None = None
+    workflow_id: str
+
+
+class NamedWorkflowStatus(WireModel):
+    backfill: WorkflowBackfill | None = None
+    budget_usd_per_month: float | None = None
+    counters: dict[str, int] | None = None
+    lag_commits: int | None = None
+    last_error: str | None = None
+    last_error_at: str | None = None
+    pending: int | None = None
+    pending_since_ms: int | None = None
+    processed_through_seq: int | None = None
+    published_seq: int | None = None
+    spend: WorkflowSpend | None = None
+    state: Literal["backfilling", "failed", "paused", "ready", "unavailable"] | str
+
+
+class NamedWorkflowTrigger(WireModel):
+    id: str
+    kind: Literal["review", "schedule", "stream", "watch"] | str
+    review: WorkflowReviewTrigger | None = None
+    schedule: WorkflowScheduleSettings | None = None
+    stream: WorkflowStreamSettings | None = None
+    watch: WorkflowWatch | None = None
+
+
+class NamedWorkflowTriggerRequest(WireModel):
+    """One kind each."""
+
+    id: str | None = None
+    review: WorkflowReviewTrigger | None = None
+    schedule: WorkflowScheduleSettings | None = None
+    stream: WorkflowStreamSettings | None = None
+    watch: WorkflowWatchRequest | None = None
+
+
+class NamedWorkflowsResponse(WireModel):
+    data: list[NamedWorkflow]
+    has_more: bool
+    next_cursor: str | None = None
+    object: Literal["list"] | str
+
+
 class ReasonActivityRequest(WireModel):
     effect_id: str | None = None
     label: str | None = None
@@ -421,6 +551,42 @@ class ReviewsResponse(WireModel):
     object: Literal["list"] | str
 
 
+class TriggeredWorkflow(WireModel):
+    active_revision: str | None = None
+    batch: int | None = None
+    created_at: str | None = None
+    details: NamedWorkflowDetails | None = None
+    name: str
+    owns: WorkflowOwns | None = None
+    starter: str
+    status: NamedWorkflowStatus
+    updated_at: str | None = None
+    version: str
+    watch: WorkflowWatch | None = None
+    workflow: WorkflowWorkerType | None = None
+
+
+class TriggeredWorkflowRequest(WireModel):
+    """What `use_workflow_starter` sends."""
+
+    batch: int | None = None
+    budget_usd_per_month: float | None = None
+    gate: WorkflowGate | None = None
+    name: str | None = None
+    owns: WorkflowOwns | None = None
+    params: Any = None
+    starter: str
+    watch: WorkflowWatchRequest | None = None
+    workflow: WorkflowWorkerType | None = None
+
+
+class TriggeredWorkflowsResponse(WireModel):
+    data: list[TriggeredWorkflow]
+    has_more: bool
+    next_cursor: str | None = None
+    object: Literal["list"] | str
+
+
 class Version(WireModel):
     built_at: str
     capabilities: list[str]
@@ -428,6 +594,12 @@ class Version(WireModel):
     persisted_format: str
     server: str
     version: str
+
+
+class WorkflowBackfill(WireModel):
+    cursor: str | None = None
+    scanned: int
+    target_seq: int
 
 
 class WorkflowBlob(WireModel):
@@ -440,6 +612,18 @@ class WorkflowBlob(WireModel):
 class WorkflowClaimPair(WireModel):
     version: str
     workflow_type: str
+
+
+class WorkflowGate(WireModel):
+    below: float
+
+
+class WorkflowInFlight(WireModel):
+    """A message that was sent and whose turn has not finished."""
+
+    message_id: str
+    sent_at_ms: int
+    turn: int
 
 
 class WorkflowInboxByTypeResponse(WireModel):
@@ -569,6 +753,24 @@ class WorkflowMessageRequest(WireModel):
     workflow_id: str
 
 
+class WorkflowOwns(WireModel):
+    """What the workflow writes: these never wake it. Asked by name, shown as IRIs."""
+
+    classes: list[str] | None = None
+    properties: list[str] | None = None
+    relations: list[str] | None = None
+
+
+class WorkflowPass(WireModel):
+    """A walk over all instances of the class."""
+
+    cursor: str | None = None
+    origin: WorkflowMessageOrigin | None = None
+    reason: Literal["backfill", "changed", "refresh", "schema_changed"] | str
+    scanned: int
+    target_seq: int
+
+
 class WorkflowProgress(WireModel):
     """The last typed progress of the operation. Times are RFC 3339 UTC."""
 
@@ -578,6 +780,65 @@ class WorkflowProgress(WireModel):
     started_at: str
     total: int | None = None
     unit: str | None = None
+
+
+class WorkflowQueueItem(WireModel):
+    """An instance that waits for a message."""
+
+    due_at_ms: int
+    iri: str
+    origin: WorkflowMessageOrigin
+    reason: Literal["backfill", "changed", "refresh", "schema_changed"] | str
+    removed: bool | None = None
+    shard: int
+
+
+class WorkflowQueueResponse(WireModel):
+    """What waits, the next to be sent first."""
+
+    data: list[WorkflowQueueItem]
+    has_more: bool
+    name: str
+    next_cursor: str | None = None
+    object: Literal["list"] | str
+    pass_: WorkflowPass | None = Field(default=None, validation_alias="pass", serialization_alias="pass")
+    pending: int
+    processed_through_seq: int | None = None
+    shards: list[WorkflowQueueShard] | None = None
+    trigger: str
+
+
+class WorkflowQueueShard(WireModel):
+    in_flight: WorkflowInFlight | None = None
+    index: int
+    turns: list[WorkflowShardTurn]
+    workflow_id: str
+
+
+class WorkflowRequeueItem(WireModel):
+    error: str | None = None
+    instance: str
+
+
+class WorkflowRequeueRequest(WireModel):
+    """What a turn could not do. The same items of the same turn again change nothing."""
+
+    items: list[WorkflowRequeueItem]
+    turn: int
+    workflow_id: str
+
+
+class WorkflowRequeueResponse(WireModel):
+    attempt: int
+    exhausted: list[str]
+    not_before: str | None
+    requeued: list[str]
+
+
+class WorkflowReviewTrigger(WireModel):
+    """Answers to review items arrive as messages."""
+
+    workflow: str | None = None
 
 
 class WorkflowRunCounts(WireModel):
@@ -692,6 +953,18 @@ class WorkflowRunsResponse(WireModel):
     runs: list[WorkflowRunSummary]
 
 
+class WorkflowScheduleSettings(WireModel):
+    """Either `cron`, five fields read in `time_zone`, or `every`, a fixed interval that no clock change moves."""
+
+    cron: str | None = None
+    every: str | None = None
+    gap: Literal["next", "skip"] | str | None = None
+    jitter_ms: int | None = None
+    missed: Literal["last", "none"] | str | None = None
+    overlap: Literal["both", "first"] | str | None = None
+    time_zone: str | None = None
+
+
 class WorkflowServedPair(WireModel):
     """A type and version that a worker has claimed."""
 
@@ -708,6 +981,35 @@ class WorkflowServedResponse(WireModel):
     now_ms: int
     pairs: list[WorkflowServedPair]
     since_ms: int
+
+
+class WorkflowShardTurn(WireModel):
+    attempt: int
+    error: str | None = None
+    message_id: str
+    received_at_ms: int
+    status: Literal["failed", "queued", "running", "waiting"] | str
+    turn: int
+
+
+class WorkflowSpend(WireModel):
+    cost_micro_usd: int
+    month: str
+
+
+class WorkflowStarter(WireModel):
+    available: bool
+    id: str
+    runs_in: Literal["lbb", "worker"] | str
+    title: str
+    unavailable_reason: str | None = None
+    version: str
+
+
+class WorkflowStartersResponse(WireModel):
+    data: list[WorkflowStarter]
+    has_more: bool
+    object: Literal["list"] | str
 
 
 class WorkflowStatus(WireModel):
@@ -732,6 +1034,28 @@ class WorkflowStepCheckpoint(WireModel):
     output: Any
     signal_name: str | None = None
     wake_at_ms: int | None = None
+
+
+class WorkflowStreamSettings(WireModel):
+    """A batch goes out when it is full or its oldest event has waited long enough."""
+
+    batch: int | None = None
+    pending_max: int | None = None
+    rate_per_minute: int | None = None
+    wait_ms: int | None = None
+
+
+class WorkflowTriggerMessage(WireModel):
+    """What a watch sends to a shard. The turn reads the graph at `as_of_commit_seq` or later."""
+
+    as_of_commit_seq: int
+    graph: str
+    instances: list[str]
+    origin: WorkflowMessageOrigin | None = None
+    reason: Literal["backfill", "changed", "refresh", "schema_changed"] | str
+    removed: list[str]
+    type: Literal["instances"] | str
+    workflow: str
 
 
 class WorkflowTurn(WireModel):
@@ -914,6 +1238,41 @@ class WorkflowTurnWaitSignalRequest(WireModel):
     workflow_id: str
 
 
+class WorkflowWatch(WireModel):
+    """A watch with its terms as IRIs, which survive a renaming."""
+
+    class_: str = Field(validation_alias="class", serialization_alias="class")
+    exclude: list[str]
+    fields: list[WorkflowWatchField]
+
+
+class WorkflowWatchField(WireModel):
+    max: int | None = None
+    name: str
+    path: list[str]
+
+
+class WorkflowWatchFieldRequest(WireModel):
+    """`path`: `text`, `label`, an IRI in angle brackets, `p:text`, or a link and a step such as `about/label`."""
+
+    max: int | None = None
+    name: str | None = None
+    path: str
+
+
+class WorkflowWatchRequest(WireModel):
+    class_: str = Field(validation_alias="class", serialization_alias="class")
+    exclude: list[str] | None = None
+    fields: list[str | WorkflowWatchFieldRequest] | None = None
+
+
+class WorkflowWorkerType(WireModel):
+    """What a worker registers: its turns are claimed by this pair."""
+
+    version: str
+    workflow_type: str
+
+
 __all__ = [
     "ActivityTest",
     "ActivityWorkflow",
@@ -933,6 +1292,18 @@ __all__ = [
     "ModelCallRun",
     "ModelCallUsage",
     "ModelCallsResponse",
+    "NamedWorkflow",
+    "NamedWorkflowDeleteResponse",
+    "NamedWorkflowDetails",
+    "NamedWorkflowPauseRequest",
+    "NamedWorkflowRequest",
+    "NamedWorkflowRunResponse",
+    "NamedWorkflowRunsResponse",
+    "NamedWorkflowShardState",
+    "NamedWorkflowStatus",
+    "NamedWorkflowTrigger",
+    "NamedWorkflowTriggerRequest",
+    "NamedWorkflowsResponse",
     "ReasonActivityRequest",
     "ReasonActivityResponse",
     "ReviewAnswer",
@@ -959,9 +1330,15 @@ __all__ = [
     "ReviewWithdrawRequest",
     "ReviewWorkflow",
     "ReviewsResponse",
+    "TriggeredWorkflow",
+    "TriggeredWorkflowRequest",
+    "TriggeredWorkflowsResponse",
     "Version",
+    "WorkflowBackfill",
     "WorkflowBlob",
     "WorkflowClaimPair",
+    "WorkflowGate",
+    "WorkflowInFlight",
     "WorkflowInboxByTypeResponse",
     "WorkflowInboxInstance",
     "WorkflowInboxMessage",
@@ -974,7 +1351,16 @@ __all__ = [
     "WorkflowInstancesResponse",
     "WorkflowMessageOrigin",
     "WorkflowMessageRequest",
+    "WorkflowOwns",
+    "WorkflowPass",
     "WorkflowProgress",
+    "WorkflowQueueItem",
+    "WorkflowQueueResponse",
+    "WorkflowQueueShard",
+    "WorkflowRequeueItem",
+    "WorkflowRequeueRequest",
+    "WorkflowRequeueResponse",
+    "WorkflowReviewTrigger",
     "WorkflowRunCounts",
     "WorkflowRunInput",
     "WorkflowRunPhase",
@@ -986,10 +1372,17 @@ __all__ = [
     "WorkflowRunUsage",
     "WorkflowRunValue",
     "WorkflowRunsResponse",
+    "WorkflowScheduleSettings",
     "WorkflowServedPair",
     "WorkflowServedResponse",
+    "WorkflowShardTurn",
+    "WorkflowSpend",
+    "WorkflowStarter",
+    "WorkflowStartersResponse",
     "WorkflowStatus",
     "WorkflowStepCheckpoint",
+    "WorkflowStreamSettings",
+    "WorkflowTriggerMessage",
     "WorkflowTurn",
     "WorkflowTurnCheckpointRequest",
     "WorkflowTurnClaimRequest",
@@ -1008,4 +1401,9 @@ __all__ = [
     "WorkflowTurnTask",
     "WorkflowTurnWait",
     "WorkflowTurnWaitSignalRequest",
+    "WorkflowWatch",
+    "WorkflowWatchField",
+    "WorkflowWatchFieldRequest",
+    "WorkflowWatchRequest",
+    "WorkflowWorkerType",
 ]

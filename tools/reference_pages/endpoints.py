@@ -35,6 +35,8 @@ def endpoints_page() -> str:
 def _endpoint(endpoint: Endpoint, described: dict[str, Any]) -> str:
     roles = "no key needed" if endpoint.roles is None else ", ".join(sorted(endpoint.roles))
     answer = "raw bytes" if endpoint.answer is None else _shape(endpoint.answer.__name__)
+    if endpoint.or_answer is not None:
+        answer += f" or {_shape(endpoint.or_answer.__name__)}"
     lines = [f"\n## {title(endpoint)}\n", endpoint.summary + "\n", f"- Roles: {roles}", f"- Answer: {answer}"]
     if endpoint.body is not None:
         lines.append(f"- Body: {_shape(endpoint.body.__name__)}")

@@ -17,7 +17,7 @@ _ENGINE = ("rate_limited", "workflows_disabled")
 
 def document() -> dict[str, Any]:
     """The OpenAPI 3.1 description of the whole API."""
-    structs = {s for e in ENDPOINTS for s in (e.body, e.answer) if s is not None} | {ErrorEnvelope, *MODELS}
+    structs = {s for e in ENDPOINTS for s in (e.body, e.answer, e.or_answer) if s is not None} | {ErrorEnvelope, *MODELS}
     _, schemas = msgspec.json.schema_components(sorted(structs, key=lambda s: s.__name__), ref_template=_REF)
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
@@ -86,8 +86,12 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 
 def _answer(endpoint: Endpoint) -> dict[str, Any]:
+    content: dict[str, Any]
     if endpoint.answer is None:
         content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    elif endpoint.or_answer is not None:
+        either = {"anyOf": [_ref(endpoint.answer), _ref(endpoint.or_answer)]}
+        content = {"application/json": {"schema": either}}
     else:
         content = {"application/json": {"schema": _ref(endpoint.answer)}}
     return {"description": "OK", "content": content}

@@ -88,6 +88,14 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind("model_unavailable", 503, _API, "The provider gave no answer; send it again under its effect id."),
         ErrorKind("payload_too_large", 413, _INVALID, "Send less, or save it as a blob and send its key.", False),
         # Workflows on a graph
+        ErrorKind("named_workflow_not_found", 404, _MISSING, "Check the name and the graph, or create the workflow."),
+        ErrorKind("triggered_workflow_not_found", 404, _MISSING, "Check starter, name and graph, or create it."),
+        ErrorKind(
+            "workflow_shards_busy",
+            409,
+            _CONFLICT,
+            "Send it again when its shards have finished their turns: turns of two versions do not mix.",
+        ),
         ErrorKind("workflow_param_invalid", 400, _INVALID, "Correct the named setting and send the request again."),
         ErrorKind("workflow_stream_rate_limited", 429, _RATE, "Send the same events again a minute later."),
         ErrorKind("workflow_stream_full", 429, _RATE, "Send the same events again when the workflow has caught up."),

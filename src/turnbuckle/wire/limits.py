@@ -43,6 +43,8 @@ CLAIM_PAIRS = 200  # workflow types one claim may name
 # Ids
 NAME_PATTERN = r"^[A-Za-z0-9_.-]{1,128}$"  # instance id, workflow type, version, step key, signal name
 GRAPH_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+EFFECT_PATTERN = r"^[A-Za-z0-9_.:/-]{1,200}$"
+EFFECT_TARGET_CHARS = 512
 ID_CHARS = 256  # message and event ids
 WORKER_CHARS = 128
 
@@ -87,6 +89,22 @@ RUN_MS = 30 * DAY_MS
 CALL_MS = 31 * DAY_MS  # the log of model calls
 ACTIVITY_MS = 30 * DAY_MS  # a stored answer, at least; longer while its turn is there
 BLOB_MS = DAY_MS
+
+# Watches and named workflows
+WATCH_PATH_CHARS = 512
+WATCH_NAME_CHARS = 128
+WATCH_FIELDS = 64
+WATCH_BATCH_MAX = 64  # instances in one message
+WATCH_BATCH_DEFAULT = 16
+OWNED_NAMES = 64
+SHARDS_MAX = 16
+WINDOW_MAX = 128  # unfinished messages of a shard
+WINDOW_DEFAULT = 4
+REQUEUE_ITEMS = 64
+REQUEUE_DELAYS_MS = (MINUTE_MS, 4 * MINUTE_MS, 16 * MINUTE_MS)  # before attempt 1, 2 and 3
+QUEUE_PAGE_MAX = 100
+NAMED_PAGE = 100
+IRI_CHARS = 2_048
 
 # Schedules
 SCHEDULE_EVERY_MIN_MS = 5 * MINUTE_MS

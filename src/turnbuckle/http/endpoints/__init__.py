@@ -5,11 +5,12 @@ import msgspec
 from turnbuckle.http.endpoints.activity import ACTIVITY_MODELS
 from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endpoint, Method, Role
 from turnbuckle.http.endpoints.engine import ENGINE
+from turnbuckle.http.endpoints.named import NAMED_MODELS
 from turnbuckle.http.endpoints.review import REVIEW_MODELS
 
 ENDPOINTS: tuple[Endpoint, ...] = ENGINE
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
-MODELS: tuple[type[msgspec.Struct], ...] = (*ACTIVITY_MODELS, *REVIEW_MODELS)
+MODELS: tuple[type[msgspec.Struct], ...] = (*ACTIVITY_MODELS, *REVIEW_MODELS, *NAMED_MODELS)
 
 __all__ = ["ENDPOINTS", "MODELS", "READERS", "REVIEWERS", "WRITERS", "Endpoint", "Method", "Role"]

@@ -29,6 +29,7 @@ class Endpoint:
     run: Callable[..., Any]  # (transaction, graph id, what it reads ...); a conductor of app.py may take its place
     summary: str
     answer: type[msgspec.Struct] | None  # None: raw bytes
+    or_answer: type[msgspec.Struct] | None = None  # the other shape, where the query decides which
     body: type[msgspec.Struct] | None = None
     query: type[msgspec.Struct] = NoQuery
     raw_body: bool = False

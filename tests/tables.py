@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from turnbuckle.store import migrate
+from turnbuckle.store import schema
 
 Dump = dict[str, list[tuple[Any, ...]]]  # rows by table, each table in the order of its rows
 
@@ -16,7 +16,7 @@ Dump = dict[str, list[tuple[Any, ...]]]  # rows by table, each table in the orde
 def columns() -> dict[str, list[str]]:
     """The columns of every table, as the migrations declare them."""
     found: dict[str, list[str]] = {}
-    for statement in (part for file in migrate.files() for part in migrate.statements(file)):
+    for statement in (part for file in schema.files() for part in schema.statements(file)):
         match = re.fullmatch(r"create table (\w+) \((.*)\)[^)]*", statement, re.DOTALL)
         if match is not None:
             lines = (line.strip() for line in match[2].strip().splitlines())

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tables import columns, dump
 from turnbuckle.operations import key
-from turnbuckle.store import migrate
+from turnbuckle.store import migrate, schema
 from turnbuckle.store.database import Database, open_database, read, write
 from turnbuckle.store.key import Grant
 from turnbuckle.store.migrate import NewerSchema
@@ -72,7 +72,7 @@ def test_two_servers_that_start_together_make_one_schema(store_url: str) -> None
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:
-    assert [int(file.name[:4]) for file in migrate.files()] == list(range(1, migrate.newest() + 1))
+    assert [int(file.name[:4]) for file in schema.files()] == list(range(1, migrate.newest() + 1))
 
 
 def test_a_migration_that_fails_leaves_nothing_of_itself(
@@ -81,11 +81,11 @@ def test_a_migration_that_fails_leaves_nothing_of_itself(
     """The next start tries it again from its beginning."""
     folder = tmp_path / "migrations"
     folder.mkdir()
-    for file in migrate.files():
+    for file in schema.files():
         (folder / file.name).write_text(file.read_text())
     bad = folder / f"{migrate.newest() + 1:04}_bad.sql"
     bad.write_text("create table extra (a bigint);\ninsert into nowhere values (1);\n")
-    monkeypatch.setattr(migrate, "_FOLDER", folder)
+    monkeypatch.setattr(schema, "_FOLDER", folder)
     with pytest.raises(Exception, match="nowhere"):
         open_database(store_url)
 

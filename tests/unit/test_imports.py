@@ -15,8 +15,10 @@ SRC = Path(__file__).parents[2] / "src"
 ARROWS: dict[str, set[str]] = {
     "turnbuckle.wire": {"msgspec"},
     "turnbuckle.engine": {"turnbuckle.wire", "msgspec"},
+    "turnbuckle.graph": {"turnbuckle.wire", "msgspec", "blake3", "cronsim"},
     "turnbuckle.store": {
         "turnbuckle.engine",
+        "turnbuckle.graph",
         "turnbuckle.wire",
         "turnbuckle.migrations",
         "apsw",
@@ -25,7 +27,13 @@ ARROWS: dict[str, set[str]] = {
         "psycopg_pool",
     },
     "turnbuckle.migrations": set(),
-    "turnbuckle.operations": {"turnbuckle.store", "turnbuckle.engine", "turnbuckle.wire", "msgspec"},
+    "turnbuckle.operations": {
+        "turnbuckle.store",
+        "turnbuckle.engine",
+        "turnbuckle.graph",
+        "turnbuckle.wire",
+        "msgspec",
+    },
     "turnbuckle.http": {
         "turnbuckle.operations",
         "turnbuckle.wire",

@@ -4,19 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from turnbuckle.store.dialect import Dialect
+from turnbuckle.store.schema import files, statements
 from turnbuckle.store.transaction import Connection
 
 Work = Callable[[], None]
-_FOLDER = Path(__file__).parent.parent / "migrations"
 _RECORD = "create table if not exists schema_migration (number bigint primary key, name text not null)"
 
 
 class NewerSchema(Exception):
     """The store was written by a newer server; this one does not know its schema."""
-
-
-def files() -> list[Path]:
-    return sorted(_FOLDER.glob("[0-9]*.sql"))
 
 
 def newest() -> int:
@@ -46,12 +42,6 @@ def _apply(connection: Connection, dialect: Dialect, file: Path) -> None:
     for statement in statements(file):
         _execute(connection, dialect.adapt(statement))
     _execute(connection, f"insert into schema_migration (number, name) values ({_number(file)}, '{file.stem}')")
-
-
-def statements(file: Path) -> list[str]:
-    """The statements of a migration; each ends with a semicolon at a line's end."""
-    lines = [line.split("--")[0] for line in file.read_text().splitlines()]
-    return [part.strip() for part in "\n".join(lines).split(";\n") if part.strip().rstrip(";")]
 
 
 def _execute(connection: Connection, sql: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from turnbuckle.engine.effect import Effect
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
 from turnbuckle.engine.operation import Operation
@@ -18,9 +19,23 @@ from turnbuckle.engine.run import Run
 from turnbuckle.engine.signal import Signal
 from turnbuckle.engine.step import Step
 from turnbuckle.engine.turn import Turn
+from turnbuckle.graph.change import Change
+from turnbuckle.graph.edge import Edge
+from turnbuckle.graph.entity import Entity
+from turnbuckle.graph.fact import Fact
+from turnbuckle.graph.head import GraphHead
+from turnbuckle.graph.log import Commit, CommitKey
 from turnbuckle.store.dialect import Dialect
+from turnbuckle.store.schema import clearing_statements
 
 ROWS: dict[str, type[msgspec.Struct]] = {
+    "effect": Effect,
+    "change": Change,
+    "commit_key": CommitKey,
+    "edge": Edge,
+    "entity": Entity,
+    "fact": Fact,
+    "graph_commit": Commit,
     "instance": Instance,
     "message": Message,
     "operation": Operation,
@@ -29,6 +44,7 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "step": Step,
     "turn": Turn,
 }
+PARTS: dict[str, type[msgspec.Struct]] = {"head": GraphHead}  # some columns of a table, under another name
 _PAYLOADS = {
     "message": ("body",),
     "operation": ("details", "cursor"),
@@ -70,7 +86,7 @@ def texts() -> dict[str, str]:
             if name in found:
                 raise ValueError(f"{file.name}: statement {name} is there twice")
             found[name] = sql.strip()
-    return found
+    return found | clearing_statements()
 
 
 def _fill_rows(sql: str, dialect: Dialect) -> str:
@@ -81,7 +97,7 @@ def _fill_rows(sql: str, dialect: Dialect) -> str:
 def _row_slots(position: str) -> dict[str, str]:
     """What stands for `turn.columns` and the like."""
     filled: dict[str, str] = {}
-    for noun, row in ROWS.items():
+    for noun, row in (ROWS | PARTS).items():
         fields, payloads = row.__struct_fields__, _PAYLOADS.get(noun, ())
         filled[f"{noun}.columns"] = ", ".join(f"{noun}.{field}" for field in fields)
         filled[f"{noun}.outline"] = ", ".join(":nothing" if f in payloads else f"{noun}.{f}" for f in fields)

@@ -1,7 +1,7 @@
 """What an operation gets: one transaction of one database, with named statements and the store's time."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import compress
 from operator import ne
 from typing import Any, Protocol, TypeVar
@@ -23,6 +23,7 @@ class Cursor(Protocol):
 
 class Connection(Protocol):
     def execute(self, query: Any, params: Any = ..., /) -> Any: ...
+    def cursor(self) -> Any: ...
 
 
 class Durability(enum.Enum):
@@ -87,6 +88,12 @@ class Transaction:
     def insert(self, statement: str, row: msgspec.Struct, /) -> int:
         """Write all columns of a new row."""
         return self._affected(self._execute(statement, astuple(row)))
+
+    def insert_all(self, statement: str, rows: Iterable[msgspec.Struct], /) -> None:
+        """Write all columns of many new rows, in one round trip."""
+        params = [astuple(row) for row in rows]
+        if params:
+            self._connection.cursor().executemany(self._statements.text(statement), params)
 
     def save(self, statement: str, old: Row, new: Row, /) -> None:
         """Write the columns in which `new` differs from `old`; nothing when none does."""

@@ -614,6 +614,28 @@ class WorkflowClaimPair(WireModel):
     workflow_type: str
 
 
+class WorkflowEffect(WireModel):
+    """One outside effect of a step. In doubt: the attempt that meant to do it ended before it said that it had."""
+
+    attempt: int
+    attempts: int
+    confirmed_at_ms: int | None
+    effect_id: str
+    id: str
+    intended_at_ms: int
+    kind: str
+    state: Literal["confirmed", "in_doubt", "intended"] | str
+    step: str
+    target: str
+    turn: int
+    workflow_id: str
+
+
+class WorkflowEffectsResponse(WireModel):
+    effects: list[WorkflowEffect]
+    next_after: str | None = None
+
+
 class WorkflowGate(WireModel):
     below: float
 
@@ -1063,6 +1085,7 @@ class WorkflowTurn(WireModel):
     continued_to: int | None = None
     created_at_ms: int
     deadline_ms: int | None = None
+    effects: list[WorkflowEffect] | None = None
     error: str | None = None
     finished_at_ms: int | None = None
     message: Any
@@ -1121,6 +1144,19 @@ class WorkflowTurnCompleteRequest(WireModel):
 
 class WorkflowTurnContinuation(WireModel):
     message: Any
+
+
+class WorkflowTurnEffectRequest(WireModel):
+    """Under a lease: what the running step is about to do, or has done."""
+
+    effect_id: str
+    kind: str
+    state: Literal["confirmed", "intended"] | str | None = None
+    step: str
+    target: str
+    token: str
+    turn: int
+    workflow_id: str
 
 
 class WorkflowTurnFailRequest(WireModel):
@@ -1337,6 +1373,8 @@ __all__ = [
     "WorkflowBackfill",
     "WorkflowBlob",
     "WorkflowClaimPair",
+    "WorkflowEffect",
+    "WorkflowEffectsResponse",
     "WorkflowGate",
     "WorkflowInFlight",
     "WorkflowInboxByTypeResponse",
@@ -1389,6 +1427,7 @@ __all__ = [
     "WorkflowTurnClaimResponse",
     "WorkflowTurnCompleteRequest",
     "WorkflowTurnContinuation",
+    "WorkflowTurnEffectRequest",
     "WorkflowTurnFailRequest",
     "WorkflowTurnHistoryResponse",
     "WorkflowTurnLeaseRequest",

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from tests.clock import MovableClock
 from turnbuckle.operations import blob, instance, run, server, signal, step, turn, upkeep
+from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import Database, read, write
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.blob import WorkflowBlob, WorkflowBlobGetQuery, WorkflowBlobPutQuery
@@ -58,6 +59,7 @@ from turnbuckle.wire.turn import (
 )
 
 LEASE_MS = 60_000
+CALLER = Caller("test", "main", by="key:0a0b0c0d", role="admin", scope="user")
 Pair = tuple[str, str]
 T_V1: Pair = ("t", "v1")
 
@@ -231,8 +233,8 @@ def delete(store: Store, id: str = "a") -> bool:
     return deleted
 
 
-def put_blob(store: Store, data: bytes, id: str = "a") -> WorkflowBlob:
-    answer: WorkflowBlob = store.do(blob.put, WorkflowBlobPutQuery(workflow_id=id), data)
+def put_blob(store: Store, data: bytes, id: str = "a", caller: Caller = CALLER) -> WorkflowBlob:
+    answer: WorkflowBlob = store.do(blob.put, WorkflowBlobPutQuery(workflow_id=id), data, caller)
     return answer
 
 

@@ -31,6 +31,7 @@ from turnbuckle.operations import graph, turn
 from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
+from turnbuckle.wire.effect import read_mark
 from turnbuckle.wire.errors import Refused
 
 log = logging.getLogger("turnbuckle.http")
@@ -166,11 +167,16 @@ def _caller(request: Request, admitted: Admitted) -> Caller:
         found = request.headers.get(name)
         return None if found is None else found.decode("latin-1")
 
+    mark = header(b"lbb-effect")
+    effect = None if mark is None else read_mark(mark)
+    if mark is not None and effect is None:
+        expected = "graph/instance/turn/step/effect id"
+        raise Refused("invalid_param", f"lbb-effect: got {mark[:80]!r}, expected {expected}", param="lbb-effect")
     return msgspec.structs.replace(
         admitted.caller,
         idempotency_key=header(b"idempotency-key"),
         content_type=header(b"content-type"),
-        effect_id=header(b"lbb-effect"),
+        effect=effect,
     )
 
 

@@ -1,12 +1,15 @@
 """Rows as the wire shows them, as of now."""
 
 import json
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec import Raw
 
+from turnbuckle.engine import effect as effect_rules
 from turnbuckle.engine import instance as instance_rules
 from turnbuckle.engine import turn as turn_rules
+from turnbuckle.engine.effect import Effect
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
 from turnbuckle.engine.operation import Operation
@@ -15,6 +18,7 @@ from turnbuckle.engine.signal import Signal
 from turnbuckle.engine.step import NULL, Step
 from turnbuckle.engine.turn import DEFERRED, HELD, LISTENING, Turn
 from turnbuckle.store.turn import Whole
+from turnbuckle.wire.effect import WorkflowEffect
 from turnbuckle.wire.instance import WorkflowInboxMessage, WorkflowInstance
 from turnbuckle.wire.moment import rfc3339
 from turnbuckle.wire.run import WorkflowRunPhase, WorkflowRunStep, WorkflowRunSummary, WorkflowRunUsage, WorkflowTurnRun
@@ -23,7 +27,13 @@ from turnbuckle.wire.turn import TurnStatus, WorkflowTurn, WorkflowTurnSignal, W
 
 
 def of_turn(
-    whole: Whole, version: str, log: list[Step], signals: list[Signal], now_ms: int, state_after: bytes | None
+    whole: Whole,
+    version: str,
+    log: list[Step],
+    signals: list[Signal],
+    now_ms: int,
+    state_after: bytes | None,
+    effects: Sequence[Effect] = (),
 ) -> WorkflowTurn:
     """`whole.turn` is as of now already."""
     turn, message = whole.turn, whole.message
@@ -50,6 +60,7 @@ def of_turn(
         operation=None if operation is None else _operation(operation),
         progress=None if operation is None else progress(operation),
         signals=[_signal(signal) for signal in signals] or None,
+        effects=_effects(whole, log, effects) or None,
         wait=_wait(turn),
         error=None if turn.error is None else turn.error.decode(),
         continued_to=turn.continued_to,
@@ -132,6 +143,29 @@ def progress(operation: Operation) -> WorkflowProgress | None:
         unit=typed.get("unit"),
         started_at=rfc3339(operation.started_at_ms),
         heartbeat_at=rfc3339(operation.progress_at_ms),
+    )
+
+
+def _effects(whole: Whole, log: list[Step], effects: Sequence[Effect]) -> list[WorkflowEffect]:
+    saved = {step.key for step in log}
+    return [of_effect(effect, whole.turn, whole.operation, saved) for effect in effects]
+
+
+def of_effect(effect: Effect, turn: Turn, operation: Operation | None, saved: Collection[str]) -> WorkflowEffect:
+    """`turn` is as of now, `saved` has the keys of its steps."""
+    return WorkflowEffect(
+        id=f"eff_{effect.number}",
+        workflow_id=effect.instance_id,
+        turn=effect.turn,
+        step=effect.step,
+        effect_id=effect.effect_id,
+        kind=effect.kind,
+        target=effect.target.decode(),
+        state=effect_rules.state(effect, turn, operation, saved),
+        attempt=effect.attempt,
+        attempts=effect.attempts,
+        intended_at_ms=effect.intended_at_ms,
+        confirmed_at_ms=effect.confirmed_at_ms,
     )
 
 

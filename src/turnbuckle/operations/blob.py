@@ -3,7 +3,8 @@
 import hashlib
 
 from turnbuckle.engine import blob as rules
-from turnbuckle.operations import size
+from turnbuckle.operations import effect, size
+from turnbuckle.operations.caller import Caller
 from turnbuckle.store import blob as blobs
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire import limits
@@ -11,12 +12,13 @@ from turnbuckle.wire.blob import WorkflowBlob, WorkflowBlobGetQuery, WorkflowBlo
 from turnbuckle.wire.errors import Refused
 
 
-def put(tx: Transaction, graph_id: str, query: WorkflowBlobPutQuery, data: bytes) -> WorkflowBlob:
+def put(tx: Transaction, graph_id: str, query: WorkflowBlobPutQuery, data: bytes, caller: Caller) -> WorkflowBlob:
     """The same bytes have the same key."""
     size.check("body", data, limits.BLOB_BYTES)
     sha256 = hashlib.sha256(data).hexdigest()
     key = rules.key(query.workflow_id, sha256)
     created = blobs.put(tx, graph_id, key, sha256, data)
+    effect.confirm(tx, caller, "blob", key)
     return WorkflowBlob(key=key, sha256=sha256, bytes=len(data), created=created)
 
 

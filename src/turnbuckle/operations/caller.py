@@ -2,6 +2,8 @@
 
 import msgspec
 
+from turnbuckle.wire.effect import EffectMark
+
 
 class Caller(msgspec.Struct, frozen=True):
     environment: str
@@ -11,7 +13,7 @@ class Caller(msgspec.Struct, frozen=True):
     scope: str  # user, org, blob or runtime
     idempotency_key: str | None = None
     content_type: str | None = None
-    effect_id: str | None = None  # of the step that sends it, from the header `lbb-effect`
+    effect: EffectMark | None = None  # the step that sends it, from the header `lbb-effect`
 
 
 def the_server(environment: str, graph: str) -> Caller:

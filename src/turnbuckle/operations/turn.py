@@ -1,6 +1,7 @@
 """Turns: claimed, renewed, completed, failed, and read."""
 
 import secrets
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -8,11 +9,13 @@ from msgspec import UNSET, Raw
 from turnbuckle.engine import ids
 from turnbuckle.engine import instance as instance_rules
 from turnbuckle.engine import turn as rules
+from turnbuckle.engine.effect import Effect
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
 from turnbuckle.engine.turn import COMPLETED, Turn
 from turnbuckle.operations import answers, size
 from turnbuckle.operations.inbox import Inbox, missing
+from turnbuckle.store import effect as effects
 from turnbuckle.store import instance as instances
 from turnbuckle.store import message as messages
 from turnbuckle.store import signal as signals
@@ -255,11 +258,12 @@ def load(tx: Transaction, instance: Instance, number: int, payloads: bool) -> Wh
 
 
 def shown(tx: Transaction, instance: Instance, whole: Whole, payloads: bool) -> WorkflowTurn:
-    """`whole` with its steps and signals, as the wire shows it."""
+    """`whole` with its steps, signals and effects, as the wire shows it."""
+    did = effects.of_turn(tx, instance.graph_id, instance.instance_id, whole.turn.number)
     if payloads:
-        return _answer(tx, whole, instance.version, whole.state)
+        return _answer(tx, whole, instance.version, whole.state, did)
     log, heard = steps.outline(tx, whole.turn), signals.outline(tx, whole.turn)
-    return answers.of_turn(whole, instance.version, log, heard, tx.now_ms, None)
+    return answers.of_turn(whole, instance.version, log, heard, tx.now_ms, None, did)
 
 
 def as_of_now(tx: Transaction, instance: Instance, whole: Whole) -> Whole:
@@ -305,10 +309,12 @@ def no_turn(instance: Instance, number: int) -> Refused:
     return Refused("turn_not_found", what)
 
 
-def _answer(tx: Transaction, whole: Whole, version: str, state_after: Json | bytes | None) -> WorkflowTurn:
+def _answer(
+    tx: Transaction, whole: Whole, version: str, state_after: Json | bytes | None, did: Sequence[Effect] = ()
+) -> WorkflowTurn:
     after = None if state_after is None else bytes(state_after)
     log, heard = steps.log(tx, whole.turn), signals.log(tx, whole.turn)
-    return answers.of_turn(whole, version, log, heard, tx.now_ms, after)
+    return answers.of_turn(whole, version, log, heard, tx.now_ms, after, did)
 
 
 # -- waiting for it ----------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def prunable(
 
 def prune(tx: Transaction, graph_id: str, instance_id: str, after: int, through: int, kept_state: int) -> None:
     """Remove turns after+1 .. through; their message ids stay known, and so does the present state."""
-    for noun in ("signal", "step", "operation", "turn"):
+    for noun in ("signal", "step", "operation", "effect", "turn"):
         tx.run(f"{noun}_prune", graph_id=graph_id, instance_id=instance_id, through=through)
     tx.run("message_forget", graph_id=graph_id, instance_id=instance_id, through=through, after=after)
     tx.run("state_prune", graph_id=graph_id, instance_id=instance_id, through=through, kept=kept_state)

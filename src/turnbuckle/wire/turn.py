@@ -18,6 +18,7 @@ from turnbuckle.wire.base import (
     TurnNumber,
     WorkerName,
 )
+from turnbuckle.wire.effect import WorkflowEffect
 from turnbuckle.wire.run import WorkflowRunResultsReport, WorkflowRunUsage, WorkflowTurnRun
 from turnbuckle.wire.step import WorkflowProgress, WorkflowStepCheckpoint, WorkflowTurnOperation
 
@@ -87,6 +88,7 @@ class WorkflowTurn(Answer, frozen=True, kw_only=True):
     operation: WorkflowTurnOperation | None = None
     progress: WorkflowProgress | None = None
     signals: list[WorkflowTurnSignal] | None = None
+    effects: list[WorkflowEffect] | None = None  # ours: what its steps did outside, or may have done
     wait: WorkflowTurnWait | None = None
     error: str | None = None
     continued_to: Count | None = None

@@ -2,9 +2,15 @@
 
 from turnbuckle.http import about
 from turnbuckle.http.endpoints.endpoint import READERS, Endpoint
-from turnbuckle.operations import blob, instance, run, server, signal, step, turn
+from turnbuckle.operations import blob, effect, instance, run, server, signal, step, turn
 from turnbuckle.wire import limits
 from turnbuckle.wire.blob import WorkflowBlob, WorkflowBlobGetQuery, WorkflowBlobPutQuery
+from turnbuckle.wire.effect import (
+    WorkflowEffect,
+    WorkflowEffectsQuery,
+    WorkflowEffectsResponse,
+    WorkflowTurnEffectRequest,
+)
 from turnbuckle.wire.instance import (
     WorkflowInboxByTypeQuery,
     WorkflowInboxByTypeResponse,
@@ -261,12 +267,32 @@ ENGINE: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "POST",
+        "/v1/workflows/turns/effect",
+        effect.declare,
+        "Say what the running step is about to do outside, or has done.",
+        WorkflowEffect,
+        body=WorkflowTurnEffectRequest,
+        refusals=STEPS,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/workflows/effects",
+        effect.page,
+        "What steps have done outside, or may have done: of a turn, an instance, or all that is unconfirmed.",
+        WorkflowEffectsResponse,
+        query=WorkflowEffectsQuery,
+        refusals=("instance_not_found",),
+        roles=READERS,
+    ),
+    Endpoint(
+        "POST",
         "/v1/workflows/blobs",
         blob.put,
         "Keep bytes under their SHA-256.",
         WorkflowBlob,
         query=WorkflowBlobPutQuery,
         raw_body=True,
+        with_caller=True,
         makes_graph=True,
         body_bytes=limits.BLOB_BYTES,
         refusals=("payload_too_large",),

@@ -636,6 +636,22 @@ class WorkflowEffectsResponse(WireModel):
     next_after: str | None = None
 
 
+class WorkflowEventsMessage(WireModel):
+    """What one batch sends. The events are in the blob, a JSON list in the order they came."""
+
+    blob: str
+    bytes: int
+    count: int
+    first_received_at: int
+    graph: str
+    last_received_at: int
+    origin: Any = None
+    shard: int
+    trigger: str
+    type: Literal["events"] | str | None = None
+    workflow: str
+
+
 class WorkflowGate(WireModel):
     below: float
 
@@ -975,6 +991,23 @@ class WorkflowRunsResponse(WireModel):
     runs: list[WorkflowRunSummary]
 
 
+class WorkflowScheduleMessage(WireModel):
+    """What one slot sends."""
+
+    as_of_commit_seq: int
+    changed: bool
+    due_at: int
+    graph: str
+    manual: bool | None = None
+    missed: int
+    origin: Any = None
+    previous_due_at: int | None
+    since_commit_seq: int
+    trigger: str
+    type: Literal["schedule"] | str | None = None
+    workflow: str
+
+
 class WorkflowScheduleSettings(WireModel):
     """Either `cron`, five fields read in `time_zone`, or `every`, a fixed interval that no clock change moves."""
 
@@ -1056,6 +1089,13 @@ class WorkflowStepCheckpoint(WireModel):
     output: Any
     signal_name: str | None = None
     wake_at_ms: int | None = None
+
+
+class WorkflowStreamEventsResponse(WireModel):
+    accepted: int
+    duplicates: int
+    pending: int
+    workflow: str
 
 
 class WorkflowStreamSettings(WireModel):
@@ -1375,6 +1415,7 @@ __all__ = [
     "WorkflowClaimPair",
     "WorkflowEffect",
     "WorkflowEffectsResponse",
+    "WorkflowEventsMessage",
     "WorkflowGate",
     "WorkflowInFlight",
     "WorkflowInboxByTypeResponse",
@@ -1410,6 +1451,7 @@ __all__ = [
     "WorkflowRunUsage",
     "WorkflowRunValue",
     "WorkflowRunsResponse",
+    "WorkflowScheduleMessage",
     "WorkflowScheduleSettings",
     "WorkflowServedPair",
     "WorkflowServedResponse",
@@ -1419,6 +1461,7 @@ __all__ = [
     "WorkflowStartersResponse",
     "WorkflowStatus",
     "WorkflowStepCheckpoint",
+    "WorkflowStreamEventsResponse",
     "WorkflowStreamSettings",
     "WorkflowTriggerMessage",
     "WorkflowTurn",

@@ -15,6 +15,8 @@ from turnbuckle.wire.named import (
     TriggeredWorkflowsResponse,
     WorkflowStartersResponse,
 )
+from turnbuckle.wire.schedule import WorkflowScheduleMessage
+from turnbuckle.wire.stream import WorkflowEventsMessage, WorkflowStreamEventsResponse
 from turnbuckle.wire.watch import (
     WorkflowQueueResponse,
     WorkflowRequeueRequest,
@@ -33,9 +35,12 @@ NAMED_MODELS: tuple[type[msgspec.Struct], ...] = (
     TriggeredWorkflow,
     TriggeredWorkflowRequest,
     TriggeredWorkflowsResponse,
+    WorkflowEventsMessage,
     WorkflowQueueResponse,
     WorkflowRequeueRequest,
     WorkflowRequeueResponse,
+    WorkflowScheduleMessage,
     WorkflowStartersResponse,
+    WorkflowStreamEventsResponse,
     WorkflowTriggerMessage,
 )

@@ -304,6 +304,31 @@ class NamedWorkflowsResponse(WireModel):
     object: Literal["list"] | str
 
 
+class RdfImportError(WireModel):
+    column: int
+    line: int
+    message: str
+
+
+class RdfImportResponse(WireModel):
+    batches: int
+    committed_commit_seq: int | None = None
+    duplicate_literal_triples: int
+    duplicate_resource_triples: int
+    error_count: int
+    errors: list[RdfImportError]
+    graph_created: bool
+    idempotent_replay: bool
+    imported_triplets: int
+    lines_read: int
+    literal_triples: int
+    predicate_count: int
+    predicates: list[str]
+    published_generation: int | None = None
+    resource_triples: int
+    triples_read: int
+
+
 class ReasonActivityRequest(WireModel):
     effect_id: str | None = None
     label: str | None = None
@@ -549,6 +574,50 @@ class ReviewsResponse(WireModel):
     has_more: bool
     next_cursor: str | None = None
     object: Literal["list"] | str
+
+
+class SparqlProfile(WireModel):
+    query_ms: float
+    wait_ms: float
+
+
+class SparqlRowPage(WireModel):
+    has_more: bool
+    limit: int
+    next_offset: int | None = None
+    offset: int
+    returned: int
+    total: int
+
+
+class SparqlSnapshot(WireModel):
+    as_of_commit_seq: int | None = None
+    commit_seq: int
+    compacted_seq: int
+    served_at_seq: int | None = None
+    stale: bool | None = None
+    stale_reason: str | None = None
+
+
+class SparqlTextRequest(WireModel):
+    as_of_commit_seq: int | None = None
+    cursor: str | None = None
+    entailment: Literal["none", "owl", "rdfs", "subclass"] | str | None = None
+    limit: int | None = None
+    offset: int | None = None
+    profile: bool | None = None
+    query: str
+    reason: bool | None = None
+    request: dict[str, Any] | None = None
+    route: str | None = None
+
+
+class SparqlTextResponse(WireModel):
+    next_cursor: str | None = None
+    profile: SparqlProfile | None = None
+    results: str
+    row_page: SparqlRowPage
+    snapshot: SparqlSnapshot
 
 
 class TriggeredWorkflow(WireModel):
@@ -1380,6 +1449,8 @@ __all__ = [
     "NamedWorkflowTrigger",
     "NamedWorkflowTriggerRequest",
     "NamedWorkflowsResponse",
+    "RdfImportError",
+    "RdfImportResponse",
     "ReasonActivityRequest",
     "ReasonActivityResponse",
     "ReviewAnswer",
@@ -1406,6 +1477,11 @@ __all__ = [
     "ReviewWithdrawRequest",
     "ReviewWorkflow",
     "ReviewsResponse",
+    "SparqlProfile",
+    "SparqlRowPage",
+    "SparqlSnapshot",
+    "SparqlTextRequest",
+    "SparqlTextResponse",
     "TriggeredWorkflow",
     "TriggeredWorkflowRequest",
     "TriggeredWorkflowsResponse",

@@ -141,4 +141,16 @@ REVIEW_KEYS = 100  # that one list may name
 REVIEW_CUT_CHARS = 300  # of a text in a list
 REVIEW_WRITE_ATTEMPTS = 12  # of an answer's commit that meets an error of the server, about 8 minutes
 
+# SPARQL and RDF
+SPARQL_CHARS = 256 * KIB  # of a query
+SPARQL_PAGE_ROWS = 10_000  # of one answer; also what is sent without `limit`
+SPARQL_ROWS = 1_000_000  # of a whole answer: its rows are counted to the end
+SPARQL_RESULT_BYTES = 32 * MIB  # of one page
+SPARQL_MS = 10 * SECOND_MS  # a query that runs longer is ended
+SPARQL_WAIT_MS = 10 * SECOND_MS  # for the index to have a commit, or for a place among running queries
+RDF_BYTES = 64 * MIB  # of an imported document
+RDF_BATCH_MAX = 1_000  # statements in one commit
+RDF_ERRORS = 100  # of an import, told with their places
+RDF_UPDATE_BYTES = 2 * MIB
+
 INT_MAX = 2**53 - 1  # integers of the protocol itself; integers inside user JSON have no such bound

@@ -1,5 +1,6 @@
 """A worker says which turn it gave up, and what blocked its loop, also when nothing happens afterwards."""
 
+import contextlib
 import logging
 import time
 from typing import Any
@@ -28,6 +29,24 @@ async def test_a_turn_that_another_attempt_holds_is_given_up_in_words(
     told = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert len(told) == 1
     assert "turn a-1/3" in told[0].getMessage()
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_a_turn_that_lost_its_fence_sends_nothing_even_when_its_handler_catches_that(in_thread: bool) -> None:
+    engine = Engine()
+    engine.answer("/v1/graph/commit", refused(409, "workflow_fence_lost"))
+
+    async def commit() -> None:
+        await engine.client.raw_request("POST", "/v1/graph/commit", body={})
+
+    async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+        with contextlib.suppress(Exception):
+            await ctx.step("write", (lambda: commit()) if in_thread else commit)
+        return WorkflowResult(state="never saved")
+
+    await run_turn(handler, engine=engine)
+
+    assert engine.routes() == ["claim", "operation", "/v1/graph/commit"]
 
 
 async def test_a_turn_whose_lease_ran_out_in_a_frozen_process_is_given_up_in_words(

@@ -19,16 +19,21 @@ class Failure:
 
 def failure_of(error: BaseException, now_ms: int) -> Failure | None:
     """None when nothing is to be sent: the lease or the fence is lost, and the turn's next holder goes on."""
+    if isinstance(error, TurnStopped) or is_fence_lost(error):
+        return None
     text = describe(error)
     match error:
-        case TurnStopped() | LbbError(code="workflow_fence_lost"):
-            return None
         case WorkflowError() | WorkflowExecutionError():
             return Failure(text, non_retryable=True)
         case WorkflowWait() | LbbError(code="workflow_budget_exceeded", retry_at_ms=int()):
             return waiting(text, error.retry_at_ms or 0, now_ms)
         case _:
             return Failure(text)
+
+
+def is_fence_lost(error: BaseException) -> bool:
+    """Whether a commit was refused because its token no longer holds the turn (lbb-graph 2.7)."""
+    return isinstance(error, LbbError) and error.code == "workflow_fence_lost"
 
 
 def waiting(text: str, retry_at_ms: int, now_ms: int) -> Failure:

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from lbb.workflows import limits
 from lbb.workflows.attempt import End
-from lbb.workflows.errors import WorkflowError
+from lbb.workflows.errors import TurnStopped, WorkflowError
+from lbb.workflows.failure import is_fence_lost
 from lbb.workflows.fence import WorkflowFence
 from lbb.workflows.json_rules import Encoded, encode_json, encode_within
 from lbb.workflows.progress import ProgressReporter, progress_interval
@@ -105,7 +106,8 @@ class StepRun:
             output = self._encoded(await self._call_function(self._context(cursor, reporter)))
             await reporter.finish()
             self._check_deadline()
-        except Exception:
+        except Exception as error:
+            self._stop_if_fenced(error)
             await reporter.settle()
             raise
         finally:
@@ -197,6 +199,12 @@ class StepRun:
         """End the attempt and send nothing: the server's own deadline ends and counts it."""
         logger.warning("%s; the attempt ends here", reason)
         self._turn.attempt.stop(End.TIMED_OUT, reason)
+
+    def _stop_if_fenced(self, error: Exception) -> None:
+        """A commit was refused because the turn is no longer held: whatever the handler catches, it sends nothing."""
+        if is_fence_lost(error):
+            self._turn.attempt.stop(End.LOST, f"{self._where} lost its fence: {error}")
+            raise TurnStopped(self._turn.attempt.task.name, "another attempt may hold the turn") from error
 
     def _warn_if_never_used(self) -> None:
         task, call = self._turn.attempt.task, self._call

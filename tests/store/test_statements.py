@@ -92,8 +92,8 @@ HOT = re.split(
     key_get graph_get blob_get
     graph_lock graph_head ontology_get commit_key_get entity_current entity_known entity_at fact_current fact_at
     fact_end entity_end edge_end edge_out_of edge_into edge_out_at edge_in_at entity_began_in entity_ended_in
-    fact_began_in fact_ended_in edge_began_in edge_ended_in change_after change_rest_of entity_of_class_page entity_page_at
-    fact_page_at edge_page_at
+    fact_began_in fact_ended_in edge_began_in edge_ended_in change_after change_rest_of entity_of_class_page
+    entity_page_at fact_page_at edge_page_at
     """.strip(),
 )
 

@@ -54,6 +54,16 @@ ERRORS: dict[str, ErrorKind] = {
             _CONFLICT,
             "Read the present state before sending this again; a retry cannot help.",
         ),
+        # Graphs
+        ErrorKind(
+            "missing_idempotency_key",
+            400,
+            _INVALID,
+            "Send the header Idempotency-Key, the same for every repeat of this write.",
+        ),
+        ErrorKind("unknown_entity", 400, _INVALID, "Write the record first, or correct its id."),
+        ErrorKind("rdf_native_graph", 400, _INVALID, "Write RDF to this graph, or JSON records to another one."),
+        ErrorKind("workflow_fence_lost", 409, _CONFLICT, "Another attempt may hold this turn. Nothing was written."),
         # Reviews
         ErrorKind("review_stale", 409, _CONFLICT, "Read the item again: its question changed after it was read."),
         ErrorKind(

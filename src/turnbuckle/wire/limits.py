@@ -141,6 +141,29 @@ REVIEW_KEYS = 100  # that one list may name
 REVIEW_CUT_CHARS = 300  # of a text in a list
 REVIEW_WRITE_ATTEMPTS = 12  # of an answer's commit that meets an error of the server, about 8 minutes
 
+# Graphs
+TERM_CHARS = 128  # of a class, property or relation
+TERMS_PER_OP = 256
+ALLOWED_VALUES = 1_000
+OPS_PER_EVOLVE = 1_000
+NAME_CHARS = 1_024  # of a record's display name or key
+VALUE_BYTES = 256 * KIB  # one field's value
+EVIDENCE_CHARS = 16_000
+COMMIT_BYTES = 8 * MIB
+COMMIT_ROWS = 10_000  # triplets, and property rows, in one commit
+FIELDS_PER_ROW = 1_000
+OWNED_RECORDS = 1_000  # subjects and retracted records together; names: OWNED_NAMES
+IDEMPOTENCY_KEY_CHARS = 256
+IMPORT_BYTES = 64 * MIB
+IMPORT_LINE_BYTES = MIB
+IMPORT_BATCH_MAX = 1_000
+IMPORT_BATCH_DEFAULT = 500
+IMPORT_ERRORS = 100  # told; more are counted
+ENTITY_EDGES_MAX = 10_000
+ENTITY_EVIDENCE_MAX = 20
+ENTITY_HISTORY = 100
+GRAPHS_PAGE_MAX = 1_000
+
 # SPARQL and RDF
 SPARQL_CHARS = 256 * KIB  # of a query
 SPARQL_PAGE_ROWS = 10_000  # of one answer; also what is sent without `limit`

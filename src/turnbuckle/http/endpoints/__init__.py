@@ -5,6 +5,7 @@ import msgspec
 from turnbuckle.http.endpoints.activity import ACTIVITY_MODELS
 from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endpoint, Method, Role
 from turnbuckle.http.endpoints.engine import ENGINE
+from turnbuckle.http.endpoints.graph import GRAPH_MODELS
 from turnbuckle.http.endpoints.named import NAMED_MODELS
 from turnbuckle.http.endpoints.query import QUERY_MODELS
 from turnbuckle.http.endpoints.review import REVIEW_MODELS
@@ -12,6 +13,12 @@ from turnbuckle.http.endpoints.review import REVIEW_MODELS
 ENDPOINTS: tuple[Endpoint, ...] = ENGINE
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
-MODELS: tuple[type[msgspec.Struct], ...] = (*ACTIVITY_MODELS, *QUERY_MODELS, *REVIEW_MODELS, *NAMED_MODELS)
+MODELS: tuple[type[msgspec.Struct], ...] = (
+    *ACTIVITY_MODELS,
+    *GRAPH_MODELS,
+    *QUERY_MODELS,
+    *REVIEW_MODELS,
+    *NAMED_MODELS,
+)
 
 __all__ = ["ENDPOINTS", "MODELS", "READERS", "REVIEWERS", "WRITERS", "Endpoint", "Method", "Role"]

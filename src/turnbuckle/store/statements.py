@@ -11,10 +11,13 @@ from pathlib import Path
 
 import msgspec
 
+from turnbuckle.engine.activity import Activity
+from turnbuckle.engine.call import Call
 from turnbuckle.engine.effect import Effect
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
 from turnbuckle.engine.operation import Operation
+from turnbuckle.engine.review import Comment, Review, Waiter
 from turnbuckle.engine.run import Run
 from turnbuckle.engine.signal import Signal
 from turnbuckle.engine.step import Step
@@ -25,10 +28,14 @@ from turnbuckle.graph.entity import Entity
 from turnbuckle.graph.fact import Fact
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.log import Commit, CommitKey
+from turnbuckle.graph.named import Flight, Named, Shard
+from turnbuckle.graph.watch import Given, Item, Link, Watch
 from turnbuckle.store.dialect import Dialect
 from turnbuckle.store.schema import clearing_statements
 
 ROWS: dict[str, type[msgspec.Struct]] = {
+    "activity": Activity,
+    "call": Call,
     "effect": Effect,
     "change": Change,
     "commit_key": CommitKey,
@@ -38,16 +45,29 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "graph_commit": Commit,
     "instance": Instance,
     "message": Message,
+    "named": Named,
+    "named_flight": Flight,
+    "named_shard": Shard,
     "operation": Operation,
+    "review": Review,
+    "review_comment": Comment,
+    "review_waiter": Waiter,
     "run": Run,
     "signal": Signal,
     "step": Step,
     "turn": Turn,
+    "watch": Watch,
+    "watch_given": Given,
+    "watch_item": Item,
+    "watch_link": Link,
 }
 PARTS: dict[str, type[msgspec.Struct]] = {"head": GraphHead}  # some columns of a table, under another name
 _PAYLOADS = {
+    "activity": ("answer",),
+    "call": ("input", "output"),
     "message": ("body",),
     "operation": ("details", "cursor"),
+    "review": ("facts",),
     "signal": ("value",),
     "step": ("output",),
     "turn": ("result",),

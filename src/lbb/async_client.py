@@ -3,28 +3,30 @@
 import asyncio
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
 from lbb import models
 from lbb.answer import RawLbbResponse
 from lbb.base_client import BaseClient, EventHooks
+from lbb.call import Call
 from lbb.errors import LbbCapabilityError
 from lbb.execution_reads import AsyncWorkflowTurnReader
-from lbb.graph_namespace import AsyncGraphNamespace
+from lbb.graph_namespace import AsyncGraphNamespace, AsyncGraphWrites
 from lbb.httpx_sender import LIMITS, AsyncHttpxSender, LoopHttpxSender
 from lbb.request import PreparedRequest, RequestOptions
 from lbb.retry import Tries
 from lbb.sender import AsyncSender, SenderReply
-from lbb.sync_client import LbbClient
 from lbb.tls import tls_context
 
 if TYPE_CHECKING:
     from lbb.workflows.namespace import WorkflowNamespace
 
+Answer = TypeVar("Answer")
 
-class AsyncLbbClient(BaseClient[httpx.AsyncBaseTransport]):
+
+class AsyncLbbClient(BaseClient[httpx.AsyncBaseTransport], AsyncGraphWrites):
     """An asynchronous client, and the door to instances, blobs and the worker. Use `async with`, or `await aclose()`.
 
     It may be built outside a loop and used from one loop after another. What its calls raise is listed in `lbb.errors`.
@@ -57,6 +59,10 @@ class AsyncLbbClient(BaseClient[httpx.AsyncBaseTransport]):
         )
         reply, tries = await self._send(request)
         return self._answer(reply, tries, binary=False)
+
+    async def ask(self, call: Call[Answer]) -> Answer:
+        arguments = call.arguments_for(self.default_consistency)
+        return call.read(await self.raw_request(call.method, call.path, **arguments))
 
     async def binary_request(
         self, method: str, path: str, *, params: Mapping[str, Any] | None = None, options: RequestOptions | None = None
@@ -98,12 +104,6 @@ class AsyncLbbClient(BaseClient[httpx.AsyncBaseTransport]):
     def workflow_turn_reader(self, task: Any) -> AsyncWorkflowTurnReader:
         """Reads as the held turn of `task`; see `AsyncWorkflowTurnReader`."""
         return AsyncWorkflowTurnReader(self, task)
-
-    def blocking_twin(self) -> LbbClient | None:
-        """A blocking client with the same settings and a connection of its own, for threads that must not wait for
-        the loop. None over a custom transport, which belongs to the loop. The caller closes it; it has no event hooks.
-        """
-        return None if self._transport_given else LbbClient(**vars(self._settings))
 
     async def aclose(self) -> None:
         """Close the connections, of every loop. A later request raises RuntimeError."""

@@ -4,9 +4,9 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
-from uuid import uuid4
 
 from lbb.answer import RawLbbResponse, answer
+from lbb.idempotency import new_key
 from lbb.request import PreparedRequest, RequestBuilder
 from lbb.retry import Chance, Tries
 from lbb.retry_event import RetryEvent
@@ -79,9 +79,14 @@ class BaseClient(Generic[Transport]):
     def graph_name(self) -> str | None:
         return self._settings.graph
 
+    @property
+    def default_consistency(self) -> str | None:
+        """How graph reads see the newest commits unless a call says otherwise."""
+        return self._settings.default_consistency
+
     def idempotency_key(self, prefix: str = "request") -> str:
         """A new key `<prefix>:<Unix microseconds>:<32 hex>`. Keep it to send the same request again."""
-        return f"{prefix}:{time.time_ns() // 1000}:{uuid4().hex}"
+        return new_key(prefix)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}, graph={self.graph_name!r})"

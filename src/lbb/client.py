@@ -9,6 +9,7 @@ from lbb.list_page import ListPage
 from lbb.request import RequestOptions
 from lbb.reset import RESET
 from lbb.retry_event import RetryEvent
+from lbb.sparql_results import SparqlResults
 from lbb.stable_hash import stable_hash_hex
 from lbb.sync_client import LbbClient
 
@@ -23,6 +24,7 @@ __all__ = [
     "RawLbbResponse",
     "RequestOptions",
     "RetryEvent",
+    "SparqlResults",
     "WorkflowExecutionError",
     "WorkflowTurnReader",
     "entity_id_from_iri",

@@ -2,24 +2,29 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, Self, TypeVar
 
 import httpx
 
 from lbb import models
 from lbb.answer import RawLbbResponse
 from lbb.base_client import BaseClient, EventHooks
+from lbb.call import Call
 from lbb.errors import LbbCapabilityError
 from lbb.execution_reads import WorkflowTurnReader
-from lbb.graph_namespace import GraphNamespace
+from lbb.graph_namespace import GraphNamespace, GraphWrites
 from lbb.httpx_sender import LIMITS, HttpxSender
+from lbb.named_namespace import BlockingWorkflows
 from lbb.request import PreparedRequest, RequestOptions
 from lbb.retry import Tries
 from lbb.sender import Sender, SenderReply
 from lbb.tls import tls_context
 
+Answer = TypeVar("Answer")
 
-class LbbClient(BaseClient[httpx.BaseTransport]):
+
+class LbbClient(BaseClient[httpx.BaseTransport], GraphWrites):
     """A blocking client, for scripts and sync step functions. Threads may share it. Close it, or use `with`.
 
     What its calls raise is listed in `lbb.errors`. Instances, blobs and the worker are on `AsyncLbbClient`.
@@ -53,6 +58,10 @@ class LbbClient(BaseClient[httpx.BaseTransport]):
         reply, tries = self._send(request)
         return self._answer(reply, tries, binary=False)
 
+    def ask(self, call: Call[Answer]) -> Answer:
+        arguments = call.arguments_for(self.default_consistency)
+        return call.read(self.raw_request(call.method, call.path, **arguments))
+
     def binary_request(
         self, method: str, path: str, *, params: Mapping[str, Any] | None = None, options: RequestOptions | None = None
     ) -> RawLbbResponse:
@@ -76,6 +85,11 @@ class LbbClient(BaseClient[httpx.BaseTransport]):
     def graph(self, name: str) -> GraphNamespace:
         """This client on another graph."""
         return GraphNamespace(self, name)
+
+    @cached_property
+    def workflows(self) -> BlockingWorkflows:
+        """The named workflows of the graph."""
+        return BlockingWorkflows(self)
 
     def workflow_delete_instance(self, workflow_id: str) -> models.WorkflowInstanceDeleteResponse:
         """Remove an instance with its turns and history. `deleted` is true only for the call that removed it."""

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from lbb import AsyncLbbClient, LbbCapabilityError, LbbClient
-from tests.unit.lbb_scripted import ClientClass, MovedTime, Script, call, client_of, finish
+from tests.unit.lbb_scripted import ClientClass, Script, call, client_of, finish
 
 both = pytest.mark.parametrize("cls", [LbbClient, AsyncLbbClient])
 
@@ -155,38 +155,6 @@ def test_deleting_an_instance_tells_whether_this_call_did_it(cls: ClientClass, d
     assert finish(lambda: client.workflow_delete_instance("a-1")).deleted is deleted
     assert str(script.request.url) == "http://server.test/v1/workflows/instances/delete?graph=g"
     assert script.request.content == b'{"workflow_id":"a-1"}'
-
-
-def test_a_blocking_twin_sends_like_its_client() -> None:
-    told: list[Any] = []
-    client = AsyncLbbClient(
-        "http://server.test",
-        api_key="k",
-        graph="g",
-        environment="e",
-        api_version="v",
-        max_retries=1,
-        on_retry=told.append,
-    )
-    twin = client.blocking_twin()
-
-    assert isinstance(twin, LbbClient)
-    assert twin._settings == client._settings
-    twin._sender = client_of(LbbClient, script := Script(httpx.Response(503)))._sender
-    with pytest.raises(RuntimeError):
-        call(twin, MovedTime(), "GET", "/v1/x")
-    assert [str(request.url) for request in script.requests] == ["http://server.test/v1/x?graph=g&stack=e"] * 2
-    assert script.requests[0].headers["authorization"] == "Bearer k"
-    assert script.requests[0].headers["lbb-version"] == "v"
-    assert len(told) == 1
-
-
-def test_a_client_over_a_transport_has_no_twin() -> None:
-    client = client_of(AsyncLbbClient, Script())
-
-    assert client._transport_given
-    assert client.blocking_twin() is None
-    assert not AsyncLbbClient()._transport_given
 
 
 def test_the_workflows_namespace_is_made_once() -> None:

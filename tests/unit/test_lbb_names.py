@@ -12,7 +12,7 @@ from lbb.entities import ENTITY_ID_KEY_SENTINEL, ENTITY_IRI_NAMESPACE
 
 CLIENT_NAMES = {
     "RESET", "AsyncLbbClient", "AsyncWorkflowTurnReader", "LbbCapabilityError", "LbbClient", "LbbError", "ListPage",
-    "RawLbbResponse", "RequestOptions", "RetryEvent", "WorkflowExecutionError", "WorkflowTurnReader",
+    "RawLbbResponse", "RequestOptions", "RetryEvent", "SparqlResults", "WorkflowExecutionError", "WorkflowTurnReader",
     "entity_id_from_iri", "entity_ref", "stable_hash_hex",
 }  # fmt: skip
 ID = "0123456789abcdef0123456789abcdef"

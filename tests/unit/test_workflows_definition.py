@@ -35,6 +35,13 @@ ENGINE_NAMES = {
     "fan_in_identity",
     "is_fan_in_identity",
 }
+NEIGHBOURS = {
+    "ActivityCapture", "ActivityCaptureResult", "CapturedReview", "CapturedWrite", "ENTITY_ID_KEY_SENTINEL",
+    "ENTITY_IRI_NAMESPACE", "FailedInstance", "LbbActivities", "OwnedWrite", "OwnedWriteResult", "ReviewWaitResult",
+    "TRIGGER_MESSAGE_TYPE", "TriggeredWorkflowDefinition", "capture_activities", "entity_id_from_iri", "entity_ref",
+    "is_activity_refused", "lbb_activities", "owned_commit_body", "parse_trigger_message", "requeue_failed",
+    "split_in_halves", "triggered_workflow", "triggered_workflow_state", "write_owned",
+}  # fmt: skip
 OURS = {"WorkflowTurnFailed"}
 
 
@@ -42,8 +49,9 @@ async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
     return WorkflowResult(state=[state, message])
 
 
-def test_the_package_exports_the_engines_names_and_ours() -> None:
-    assert set(lbb.workflows.__all__) == ENGINE_NAMES | OURS
+def test_the_package_exports_the_protocols_forty_names_and_ours() -> None:
+    assert len(ENGINE_NAMES | NEIGHBOURS) == 40
+    assert set(lbb.workflows.__all__) == ENGINE_NAMES | NEIGHBOURS | OURS
     assert all(hasattr(lbb.workflows, name) for name in lbb.workflows.__all__)
 
 

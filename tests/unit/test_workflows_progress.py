@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from lbb.models import WorkflowFence
 from lbb.workflows import WorkflowError, WorkflowResult, WorkflowStepContext
-from lbb.workflows.fence import WorkflowFence
 from lbb.workflows.progress import progress_details, progress_interval
 from tests.unit.workflow_server import Engine, ended, failure, make_task, refused, run_turn
 

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from lbb.models import WorkflowInstancesResponse
+from lbb.named_namespace import AsyncNamedWorkflowsNamespace
 from lbb.workflows.blobs import WorkflowBlobsNamespace
 from lbb.workflows.definition import LEASE_MS, MAX_ATTEMPTS, WorkflowDefinition
 from lbb.workflows.handle import WorkflowHandle
@@ -56,6 +57,11 @@ class WorkflowNamespace:
         params = {"after": after, "limit": limit, "workflow_type": workflow_type, "status": status}
         answer = await self._client.raw_request("GET", _PATH, params=params)
         return answer.model(WorkflowInstancesResponse)
+
+    @cached_property
+    def named(self) -> AsyncNamedWorkflowsNamespace:
+        """The workflows the graph runs by themselves: watches, schedules, streams."""
+        return AsyncNamedWorkflowsNamespace(self._client)
 
     @cached_property
     def blobs(self) -> WorkflowBlobsNamespace:

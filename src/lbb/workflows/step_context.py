@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from lbb.workflows.fence import WorkflowFence
+from lbb.models import WorkflowFence
 from lbb.workflows.progress import UNSET
 
 

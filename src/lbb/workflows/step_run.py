@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from lbb.models import WorkflowFence
 from lbb.workflows import limits
 from lbb.workflows.attempt import End
 from lbb.workflows.errors import TurnStopped, WorkflowError
 from lbb.workflows.failure import is_fence_lost
-from lbb.workflows.fence import WorkflowFence
 from lbb.workflows.json_rules import Encoded, encode_json, encode_within
 from lbb.workflows.progress import ProgressReporter, progress_interval
 from lbb.workflows.results import wrap_output

@@ -957,7 +957,7 @@ class ReviewWait(WireModel):
     """The turn that waits. The server names the signal: `review.<item id>`."""
 
     identity: str
-    signal: Literal[""] | str | str | None = None
+    signal: str | None = None
     turn: int
 
 

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from turnbuckle.http import reviews
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.operations import upkeep
 from turnbuckle.store.database import Lane
@@ -16,6 +17,7 @@ from turnbuckle.wire.errors import Refused
 
 log = logging.getLogger("turnbuckle.upkeep")
 SETTLE_EVERY_S = 0.2
+ANSWERS_EVERY_S = 0.2
 PRUNE_EVERY_S = 60.0
 SWEEP_EVERY_S = 3_700.0  # a little over the hour that two sweeps of blobs must lie apart
 
@@ -24,6 +26,7 @@ async def run(store: AsyncStore) -> None:
     """For ever, until cancelled."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_every(SETTLE_EVERY_S, lambda: settle(store)))
+        tasks.create_task(_every(ANSWERS_EVERY_S, lambda: reviews.act_on_due(store)))
         tasks.create_task(_every(PRUNE_EVERY_S, lambda: prune(store)))
         tasks.create_task(_every(SWEEP_EVERY_S, lambda: sweep_blobs(store)))
 
@@ -49,6 +52,8 @@ async def settle(store: AsyncStore) -> None:
 async def prune(store: AsyncStore) -> None:
     await _until_done(store, upkeep.prune_history, Lane.BULK)
     await _until_done(store, upkeep.prune_runs, Lane.BULK)
+    await _until_done(store, upkeep.prune_calls, Lane.BULK)
+    await _until_done(store, upkeep.prune_activities, Lane.BULK)
 
 
 async def sweep_blobs(store: AsyncStore) -> int:

@@ -18,7 +18,7 @@ import msgspec
 
 from turnbuckle import CONTRACT_VERSION
 from turnbuckle.config import Config
-from turnbuckle.http import about, body, openapi, pages
+from turnbuckle.http import about, body, openapi, pages, reviews
 from turnbuckle.http.admission import Admission, Admitted
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
@@ -27,7 +27,7 @@ from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
-from turnbuckle.operations import graph, turn
+from turnbuckle.operations import graph, review, turn
 from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
@@ -65,6 +65,7 @@ class App:
             turn.claim: poll.claim,
             turn.get: poll.finished,
             about.served: partial(about.served, self),
+            review.answer: partial(reviews.answer, self.store),
         }
 
         thread = threading.get_ident()

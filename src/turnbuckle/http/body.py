@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from turnbuckle.wire import base, limits
+from turnbuckle.wire import base, limits, review
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.value import BadValue, check
 
@@ -17,6 +17,9 @@ _WORDS = {
     base.NAME_PATTERN: "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `-`",
     base.ID_PATTERN: "1 to 256 characters, not blank, no control characters",
     base.WORKER_PATTERN: "1 to 128 characters, not blank, no control characters",
+    review.KEY_PATTERN: "1 to 255 characters, not blank, no comma, no control characters",
+    review.OPTION_PATTERN: "1 to 64 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`",
+    review.SIGNAL_PATTERN: "nothing, or 1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `-`",
 }
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _REGEX = re.compile(r"Expected `str` matching regex (?P<pattern>'.*')", re.DOTALL)

@@ -17,6 +17,7 @@ _END = r"$(?!\n)"  # see wire/base.py
 # Printable, without the comma that separates keys in a list's query; not blank (lbb-graph 9, row 14).
 KEY_PATTERN = r"^[^\x00-\x1f\x7f-\x9f,]*[^\s\x00-\x1f\x7f-\x9f,][^\x00-\x1f\x7f-\x9f,]*" + _END
 OPTION_PATTERN = r"^[A-Za-z0-9_.:-]{1,64}" + _END
+SIGNAL_PATTERN = r"^([A-Za-z0-9_.-]{1,128})?" + _END
 ReviewKey = Annotated[str, Meta(min_length=1, max_length=limits.REVIEW_KEY_CHARS, pattern=KEY_PATTERN)]
 OptionId = Annotated[str, Meta(pattern=OPTION_PATTERN)]
 ReviewId = Annotated[str, Meta(max_length=64)]
@@ -66,7 +67,7 @@ class ReviewEvidence(Request, omit_defaults=True, frozen=True, kw_only=True):
     quote: Annotated[str, Meta(max_length=limits.REVIEW_TEXT_CHARS)]
     source_id: _Text | None = None
     confidence: Share | None = None
-    region: Json | None = None
+    region: Json | UnsetType = UNSET
 
 
 class ReviewFacts(Request, omit_defaults=True, frozen=True, kw_only=True):
@@ -74,7 +75,7 @@ class ReviewFacts(Request, omit_defaults=True, frozen=True, kw_only=True):
 
     entity_properties: list[Json] | None = None
     triplets: list[Json] | None = None
-    replace_owned: Json | None = None
+    replace_owned: Json | UnsetType = UNSET
     required: list[Json] | None = None
     summary: Annotated[str, Meta(max_length=limits.REVIEW_SUMMARY_CHARS)] | None = None
 
@@ -94,7 +95,7 @@ class ReviewWait(Request, frozen=True, kw_only=True):
 
     identity: Name
     turn: Annotated[int, Meta(ge=1, le=limits.INT_MAX)]
-    signal: Literal[""] | Name = ""
+    signal: Annotated[str, Meta(pattern=SIGNAL_PATTERN)] = ""
 
 
 class ReviewCreateRequest(Request, frozen=True, kw_only=True):
@@ -111,7 +112,7 @@ class ReviewCreateRequest(Request, frozen=True, kw_only=True):
     scope: ReviewScope = "live"
     workflow: ReviewWorkflow | None = None
     wait: ReviewWait | None = None
-    eval: Json | None = None
+    eval: Json | UnsetType = UNSET
 
 
 # -- what is answered --------------------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ class ReviewItem(Answer, frozen=True, kw_only=True):
     effects: ReviewEffects | None = None
     comments: list[ReviewComment] | None = None
     facts: ReviewFacts | None = None
-    eval: Json | None = None
+    eval: Json | UnsetType = UNSET
     suggestion_id: str | None = None
 
 
@@ -231,7 +232,7 @@ class ReviewAnswerRequest(Request, frozen=True, kw_only=True):
     answer: ReviewDecision
     revision: Count | None = None  # of the question that was read
     comment: _Comment | None = None
-    edits: Json | None = None  # only items of kind `change` have what could be edited; none is filed here
+    edits: Json | UnsetType = UNSET  # only items of kind `change` have what could be edited; none is filed here
 
 
 class ReviewAnswerBatchRequest(Request, frozen=True, kw_only=True):

@@ -8,16 +8,15 @@ from turnbuckle.http.endpoints.engine import ENGINE
 from turnbuckle.http.endpoints.graph import GRAPH_MODELS
 from turnbuckle.http.endpoints.named import NAMED_MODELS
 from turnbuckle.http.endpoints.query import QUERY_MODELS
-from turnbuckle.http.endpoints.review import REVIEW_MODELS
+from turnbuckle.http.endpoints.review import REVIEW
 
-ENDPOINTS: tuple[Endpoint, ...] = ENGINE
+ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *REVIEW)
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
 MODELS: tuple[type[msgspec.Struct], ...] = (
     *ACTIVITY_MODELS,
     *GRAPH_MODELS,
     *QUERY_MODELS,
-    *REVIEW_MODELS,
     *NAMED_MODELS,
 )
 

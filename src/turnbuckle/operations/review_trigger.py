@@ -1,0 +1,96 @@
+"""Review triggers: an answer as one message to each workflow that asked for it (lbb-graph 5.7)."""
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from turnbuckle.engine import review_effects as rules
+from turnbuckle.engine.review import Review
+from turnbuckle.operations import instance
+from turnbuckle.store import review as reviews
+from turnbuckle.store.transaction import Transaction
+from turnbuckle.wire import limits
+from turnbuckle.wire.instance import WorkflowMessageRequest
+from turnbuckle.wire.turn import WorkflowMessageOrigin
+
+_CUT_CHARS = 4_000  # of one text, in a message that would be too large
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where a workflow gets the answer."""
+
+    workflow: str  # its name
+    instance_id: str  # of the shard
+
+
+def targets(tx: Transaction, graph_id: str, item: Review) -> list[Target]:
+    """The workflows with a review trigger on one of those that asked, each with the shard of the item's subject."""
+    return []
+
+
+def send(tx: Transaction, item: Review, target: Target) -> None:
+    """One message under an id that is the same for every try. Refused as `instance.send` refuses."""
+    message_id = rules.message_id(item)
+    request = WorkflowMessageRequest(
+        workflow_id=target.instance_id,
+        id=message_id,
+        message=Raw(_message(tx, item, target.workflow)),
+        origin=WorkflowMessageOrigin(kind="review", message_id=message_id, trigger="review"),
+    )
+    instance.send(tx, item.graph_id, request)
+
+
+def _message(tx: Transaction, item: Review, workflow: str) -> bytes:
+    environment, graph = reviews.graph_named(tx, item.graph_id)
+    message = {
+        "type": "review.answered",
+        "workflow": workflow,
+        "graph": {"tenant_id": environment, "graph_id": graph, "branch_id": "main"},
+        "review_item": _item(item),
+    }
+    encoded = msgspec.json.encode(message)
+    if len(encoded) <= limits.MESSAGE_BYTES:
+        return encoded
+    return json.dumps(_cut(json.loads(encoded)), ensure_ascii=False).encode()
+
+
+def _item(item: Review) -> dict[str, Any]:
+    """What the handler needs to act on the answer; the rest is a read away."""
+    optional = {
+        "subject": _json(item.subject),
+        "property": _text(item.property),
+        "workflow": _json(item.workflow),
+        "commit_seq": item.commit_seq,
+        "commit_error": _text(item.commit_error),
+    }
+    return {
+        "object": "review_item",
+        "id": item.review_id,
+        "key": item.key.decode(),
+        "kind": item.kind,
+        "scope": item.scope,
+        "revision": item.revision,
+        "title": item.title.decode(),
+        "origin": Raw(item.origin),
+        "answer": _json(item.answer),
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _cut(value: Any) -> Any:
+    """Long texts cut: only a corrected value can be that long."""
+    if isinstance(value, str):
+        return value if len(value) <= _CUT_CHARS else value[: _CUT_CHARS - 1] + "…"
+    if isinstance(value, list):
+        return [_cut(one) for one in value]
+    return {name: _cut(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _json(stored: bytes | None) -> Raw | None:
+    return None if stored is None else Raw(stored)
+
+
+def _text(stored: bytes | None) -> str | None:
+    return None if stored is None else stored.decode()

@@ -1,15 +1,18 @@
-"""What happens without a request: attempts that ended by themselves, old history, old runs, unused blobs.
+"""What happens without a request: attempts that ended by themselves, old history, runs and model calls, unused blobs.
 
 Each function does a bounded piece of work and says whether there may be more.
 """
 
 import itertools
 
+from turnbuckle.engine import activity as activity_rules
 from turnbuckle.engine import blob as blob_rules
 from turnbuckle.engine import instance as instance_rules
 from turnbuckle.engine.instance import Instance
 from turnbuckle.operations.inbox import Inbox
+from turnbuckle.store import activity as activities
 from turnbuckle.store import blob as blobs
+from turnbuckle.store import call as calls
 from turnbuckle.store import instance as instances
 from turnbuckle.store import run as runs
 from turnbuckle.store import turn as turns
@@ -69,6 +72,22 @@ def _look_again_at(rows: list[tuple[int, int | None]], old: list[tuple[int, int 
 def prune_runs(tx: Transaction) -> bool:
     """Remove run records after 30 days."""
     return runs.remove_ended_before(tx, tx.now_ms - limits.RUN_MS, ROWS_AT_ONCE) == ROWS_AT_ONCE
+
+
+def prune_calls(tx: Transaction) -> bool:
+    """Remove logged model calls after 31 days."""
+    return calls.remove_before(tx, tx.now_ms - limits.CALL_MS, ROWS_AT_ONCE) == ROWS_AT_ONCE
+
+
+def prune_activities(tx: Transaction) -> bool:
+    """Remove stored answers after 30 days, unless the turn that asked is still there and may ask again."""
+    old = activities.kept_until(tx, tx.now_ms, ROWS_AT_ONCE)
+    for activity in old:
+        if activities.has_turn(tx, activity):
+            activities.save(tx, activity, activity_rules.keep_on(activity, tx.now_ms))
+        else:
+            activities.remove(tx, activity)
+    return len(old) == ROWS_AT_ONCE
 
 
 # -- blobs: found unused by two sweeps at least an hour apart, then removed ---------------------------------------

@@ -17,6 +17,7 @@ from lbb.graph_namespace import AsyncGraphNamespace, AsyncGraphWrites
 from lbb.httpx_sender import LIMITS, AsyncHttpxSender, LoopHttpxSender
 from lbb.request import PreparedRequest, RequestOptions
 from lbb.retry import Tries
+from lbb.reviews import AsyncReviewsNamespace
 from lbb.sender import AsyncSender, SenderReply
 from lbb.tls import tls_context
 
@@ -94,6 +95,11 @@ class AsyncLbbClient(BaseClient[httpx.AsyncBaseTransport], AsyncGraphWrites):
         from lbb.workflows.namespace import WorkflowNamespace
 
         return WorkflowNamespace(self)
+
+    @cached_property
+    def reviews(self) -> AsyncReviewsNamespace:
+        """Questions to a person, and their answers."""
+        return AsyncReviewsNamespace(self)
 
     async def workflow_delete_instance(self, workflow_id: str) -> models.WorkflowInstanceDeleteResponse:
         """Remove an instance with its turns and history. `deleted` is true only for the call that removed it."""

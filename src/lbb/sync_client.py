@@ -18,6 +18,7 @@ from lbb.httpx_sender import LIMITS, HttpxSender
 from lbb.named_namespace import BlockingWorkflows
 from lbb.request import PreparedRequest, RequestOptions
 from lbb.retry import Tries
+from lbb.reviews import ReviewsNamespace
 from lbb.sender import Sender, SenderReply
 from lbb.tls import tls_context
 
@@ -90,6 +91,11 @@ class LbbClient(BaseClient[httpx.BaseTransport], GraphWrites):
     def workflows(self) -> BlockingWorkflows:
         """The named workflows of the graph."""
         return BlockingWorkflows(self)
+
+    @cached_property
+    def reviews(self) -> ReviewsNamespace:
+        """Questions to a person, and their answers."""
+        return ReviewsNamespace(self)
 
     def workflow_delete_instance(self, workflow_id: str) -> models.WorkflowInstanceDeleteResponse:
         """Remove an instance with its turns and history. `deleted` is true only for the call that removed it."""

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from turnbuckle.engine import retry
 from turnbuckle.engine.review import ANSWERED, DROPPED, NONE, PENDING, REFUSED, SENT, WRITTEN, Review
+from turnbuckle.engine.review_question import has_json
 from turnbuckle.wire import limits
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.review import ReviewAnswer, ReviewFacts, ReviewQuestion, ReviewSubject
@@ -76,7 +76,7 @@ def _of_facts(facts: bytes | None, name: str, corrected: msgspec.Raw | None) -> 
         is_set = any(new is not old for new, old in zip(replaced, rows, strict=True))
         rows = replaced
     body = {"entity_properties": rows, "triplets": given.triplets, "replace_owned": given.replace_owned}
-    return {field: part for field, part in body.items() if part and part is not UNSET} if is_set else None
+    return {field: part for field, part in body.items() if has_json(part) or isinstance(part, list)} if is_set else None
 
 
 def _with_value(row: msgspec.Raw, name: str, value: msgspec.Raw) -> msgspec.Raw:

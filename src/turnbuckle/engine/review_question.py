@@ -27,6 +27,12 @@ DECISIONS: Final[dict[str, tuple[str, ...]]] = {
 _NULL = b"null"
 
 
+def without_nulls(question: ReviewQuestion) -> ReviewQuestion:
+    """The question with null as absent, in its two fields of free JSON too (lbb-graph 0.3)."""
+    absent = {name: UNSET for name in ("value", "output") if not has_json(getattr(question, name))}
+    return msgspec.structs.replace(question, **absent) if absent else question
+
+
 def check_question(kind: str, question: ReviewQuestion) -> None:
     """Refused(invalid_param) unless the question has the fields of its kind and no other."""
     needed, possible = FIELDS[kind]
@@ -42,8 +48,7 @@ def check_question(kind: str, question: ReviewQuestion) -> None:
 def _given(question: ReviewQuestion) -> Iterable[str]:
     for name in question.__struct_fields__:
         value = getattr(question, name)
-        is_value = name in ("value", "output")  # there null is a value like any other
-        if value is not UNSET and (is_value or value is not None):
+        if value is not UNSET and value is not None:
             yield name
 
 

@@ -40,6 +40,7 @@ from turnbuckle.wire.value import fingerprint
 
 def create(tx: Transaction, graph_id: str, request: ReviewCreateRequest, caller: Caller) -> ReviewItem:
     """A new item, or what filing it again makes of the one that has its key (lbb-graph 4.2)."""
+    request = replace(request, question=question_rules.without_nulls(request.question))
     question_rules.check_question(request.kind, request.question)
     question_rules.check_facts(request.facts)
     asked = _asked(graph_id, request, tx.now_ms)

@@ -9,6 +9,7 @@ from turnbuckle import __version__
 _MODULES = {  # command: its module
     "backup": "backup",
     "cancel": "control",
+    "create": "create",
     "dev": "serve",
     "doctor": "doctor",
     "instances": "instances",

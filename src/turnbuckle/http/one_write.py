@@ -1,7 +1,7 @@
 """uvicorn's protocol with one write for each response.
 
 It writes head and body of a response one after the other, which are two system calls, two packets, and two wake-ups of
-the client. Here what is written in one turn of the loop goes out together.
+the client. Here they go out together, as soon as the response is complete.
 """
 
 import asyncio
@@ -14,9 +14,13 @@ class OneWriteProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(_OneWrite(transport, self.loop))  # type: ignore[arg-type]
 
+    def on_response_complete(self) -> None:
+        self.transport.flush()  # type: ignore[attr-defined]  # now: the loop may be about to run a group of operations
+        super().on_response_complete()
+
 
 class _OneWrite:
-    """A transport whose writes are sent together, before it does anything else."""
+    """A transport whose writes wait for `flush`, for `close` or for the loop's next turn."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -25,14 +29,14 @@ class _OneWrite:
 
     def write(self, data: bytes) -> None:
         if not self._waiting:
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
         self._waiting.append(data)
 
     def close(self) -> None:
-        self._flush()
+        self.flush()
         self._transport.close()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._waiting:
             self._transport.write(b"".join(self._waiting))
             self._waiting.clear()

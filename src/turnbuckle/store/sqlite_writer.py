@@ -175,6 +175,9 @@ class Writer:
 
     def _hand_back(self, group: Group) -> None:
         """Answer the group, and let the next one be run where groups are run now."""
+        if threading.get_ident() == self._loop_thread:
+            self._answer_on_loop(group)
+            return
         had_loop = self._loop is not None
         if self._call_on_loop(partial(self._answer_on_loop, group)):
             return
@@ -183,8 +186,9 @@ class Writer:
             self._tasks.put(self._write_next)
 
     def _answer_on_loop(self, group: Group) -> None:
+        """The next group is run after what the answers wake: they are on their way while it runs."""
         self._answer(group)
-        self._run_next_on_loop()
+        self._go_on()
 
     def _write_one_by_one(self, group: Group) -> None:
         """After a lost group: each job that is not answered yet in a transaction of its own, or its failure."""

@@ -866,11 +866,11 @@ class ReviewEvidence(WireModel):
 class ReviewFacts(WireModel):
     """What an accept writes: the rows of a commit. At most 200 rows and edges together, 64 KiB."""
 
-    entity_properties: list[Any] | None = None
-    replace_owned: Any = None
+    entity_properties: list[EntityPropertiesInput] | None = None
+    replace_owned: ReplaceOwned | None = None
     required: list[Any] | None = None
     summary: str | None = None
-    triplets: list[Any] | None = None
+    triplets: list[TripletInput] | None = None
 
 
 class ReviewItem(WireModel):

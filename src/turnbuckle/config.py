@@ -14,7 +14,9 @@ class Config:
     data: Path = Path(".turnbuckle")  # the folder of the SQLite store
     database: str | None = None  # a postgresql:// URL instead of the folder
     workflows: bool = True
-    mode: str = "serve"  # or "dev": the well-known key, loopback only
+    mode: str = "serve"  # or "dev": the well-known key, loopback only, mock models without a file
+    models: Path | None = None  # the file that names model providers: docs/reference/models-toml.md
+    mock_answers: Path | None = None  # the mock models' answer key, before the one that the file names
 
     @property
     def store(self) -> str:

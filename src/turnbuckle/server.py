@@ -59,6 +59,7 @@ async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await work
+        await app.activities.aclose()
 
 
 class _Server(uvicorn.Server):

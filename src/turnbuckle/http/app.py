@@ -19,6 +19,7 @@ import msgspec
 from turnbuckle import CONTRACT_VERSION
 from turnbuckle.config import Config
 from turnbuckle.http import about, body, openapi, pages, reviews
+from turnbuckle.http.activities import Activities
 from turnbuckle.http.admission import Admission, Admitted
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
@@ -27,6 +28,7 @@ from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
+from turnbuckle.models.roster import open_models
 from turnbuckle.operations import graph, review, turn
 from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import Database, Lane
@@ -48,6 +50,9 @@ class App:
     def __init__(self, database: Database, config: Config) -> None:
         self.config = config
         self._database = database
+        self._models = open_models(config.models, is_dev=config.mode == "dev", mock_answers=config.mock_answers)
+        for line in self._models.described():
+            log.info("model for %s", line)
         self._routes: dict[tuple[str, str], Endpoint] = {(e.method, e.path): e for e in ENDPOINTS}
         run = secrets.token_hex(4)  # ids of two runs of a server differ
         self._request_ids = (f"req_{run}{number:06x}" for number in itertools.count(1))
@@ -61,10 +66,14 @@ class App:
         self._admission = Admission(self.store)
         self.served = Served(self.room, self._database.clock())
         poll = LongPoll(self.store, self.room, self.served)
+        self.activities = Activities(self.store, self.room, self._models)
         self._conductors: dict[Callable[..., Any], Conductor] = {  # what is more, or less, than one transaction
             turn.claim: poll.claim,
             turn.get: poll.finished,
             about.served: partial(about.served, self),
+            Activities.reason: self.activities.reason,
+            Activities.decide: self.activities.decide,
+            Activities.embed: self.activities.embed,
             review.answer: partial(reviews.answer, self.store),
         }
 

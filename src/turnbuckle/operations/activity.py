@@ -85,6 +85,15 @@ def ask(graph_id: str, caller: Caller, job: str, request: ActivityRequest, input
     return Asked(graph_id, caller, job, request, body, fingerprint(body), call_rules.summary(request.label, text))
 
 
+def stored(tx: Transaction, asked: Asked) -> bytes | None:
+    """The answer that is there, as a reader sees it. Refused(activity_effect_conflict) when it is another request's."""
+    known = activities.get(tx, asked.graph_id, asked.job, asked.request.effect_id or "")
+    if known is None or known.answer is None:
+        return None
+    rules.check_same(_activity(asked, "", tx.now_ms), known)
+    return known.answer
+
+
 def begin(tx: Transaction, asked: Asked, holder: str, environment_limit: int | None) -> Stored | Reserved | UnderWay:
     """The stored answer, or the right to make the call. A stored answer needs no budget (lbb-graph 3.2).
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from turnbuckle.http.endpoints.activity import ACTIVITY_MODELS
+from turnbuckle.http.endpoints.activity import ACTIVITIES
 from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endpoint, Method, Role
 from turnbuckle.http.endpoints.engine import ENGINE
 from turnbuckle.http.endpoints.graph import GRAPH_MODELS
@@ -10,11 +10,10 @@ from turnbuckle.http.endpoints.named import NAMED_MODELS
 from turnbuckle.http.endpoints.query import QUERY_MODELS
 from turnbuckle.http.endpoints.review import REVIEW
 
-ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *REVIEW)
+ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *ACTIVITIES, *REVIEW)
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
 MODELS: tuple[type[msgspec.Struct], ...] = (
-    *ACTIVITY_MODELS,
     *GRAPH_MODELS,
     *QUERY_MODELS,
     *NAMED_MODELS,

@@ -1,5 +1,7 @@
 """The workflow on the samples, with mock models and no server: what it writes is what the answer key says."""
 
+import json
+
 import pytest
 
 from tests.fake_server import FakeServer, WorkerDied
@@ -94,6 +96,14 @@ async def test_a_second_run_over_the_same_texts_changes_nothing() -> None:
     assert ({iri: dict(server.values(iri)) for iri in iris.values()}, set(server.edges)) == before
     assert len(server.reviews) == 4
     assert "retract_entities" not in list(server.commits.values())[-1]["replace_owned"]
+
+
+def test_the_mock_models_of_a_server_answer_the_samples_as_those_here() -> None:
+    """`python -m values_extract mock-answers` renews the file."""
+    written = json.loads((samples.FOLDER / "mock_answers.json").read_text("utf-8"))
+
+    assert written == samples.mock_answers()
+    assert (len(written["reason"]), len(written["decide"])) == (6, 22)
 
 
 @pytest.mark.parametrize("step", ["values-0", "support-3", "answers", "review", "write"])

@@ -26,10 +26,14 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("try", help=f"put the samples on the graph {TRY_GRAPH} and create the workflow there")
     commands.add_parser("start", help="run the worker on the graph LBB_GRAPH")
-    if parser.parse_args().command == "try":
-        _try()
-    else:
-        start()
+    commands.add_parser("mock-answers", help="renew samples/mock_answers.json after a change of the samples")
+    match parser.parse_args().command:
+        case "try":
+            _try()
+        case "start":
+            start()
+        case _:
+            print(f"written: {samples.write_mock_answers()}")
 
 
 def _try() -> None:

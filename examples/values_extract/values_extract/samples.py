@@ -6,6 +6,9 @@ from typing import Any
 
 from lbb import stable_hash_hex
 
+from values_extract import mock_models
+from values_extract.check import check
+from values_extract.prompts import read_prompt, support_questions
 from values_extract.settings import DEFAULTS, Settings
 
 FOLDER = Path(__file__).parents[1] / "samples"
@@ -29,6 +32,27 @@ def commit(settings: Settings = DEFAULTS) -> tuple[dict[str, Any], str]:
     ]
     key = stable_hash_hex(json.dumps(row, sort_keys=True) for row in rows)
     return {"entity_properties": rows}, f"try:samples:{key}"
+
+
+def mock_answers(settings: Settings = DEFAULTS) -> dict[str, Any]:
+    """What a server's mock models answer about the samples: `mock_answers.json`, in the form of its answer key."""
+    reason, decide = [], []
+    for record in records():
+        name, text = record["name"], record["text"]
+        said = mock_models.reason(read_prompt(settings, name, text))
+        reason.append({"when": [name], "value": said})
+        passed, _ = check(settings, text, said["values"])
+        questions = support_questions(passed)
+        for property, answer in mock_models.decide({"record": name, "text": text}, questions).items():
+            when = [name, questions[property]["instructions"]]
+            decide.append({"when": when, "probabilities": {"supported": answer["probabilities"]["supported"]}})
+    return {"reason": reason, "decide": decide}
+
+
+def write_mock_answers() -> Path:
+    path = FOLDER / "mock_answers.json"
+    path.write_text(json.dumps(mock_answers(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return path
 
 
 def _read(name: str) -> Any:

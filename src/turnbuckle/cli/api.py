@@ -31,7 +31,7 @@ class Answer:
 
 
 class Api:
-    """The workflow routes of one graph."""
+    """The workflow routes of one graph, and with `ask` whatever else a client can."""
 
     def __init__(self, url: str, api_key: str | None, graph: str) -> None:
         self._url = url
@@ -54,15 +54,12 @@ class Api:
 
     def post(self, path: str, **fields: Any) -> Answer:
         """POST /v1/workflows/`path` with a body of `fields`. A `Verbatim` goes in as it is written."""
-        parts = (f"{json.dumps(name)}:{_part(value)}" for name, value in fields.items() if value is not None)
-        return self._call("POST", path, content="{" + ",".join(parts) + "}", content_type="application/json")
+        return self._call("POST", path, content=json_object(**fields), content_type="application/json")
 
-    def close(self) -> None:
-        self._client.close()
-
-    def _call(self, method: str, path: str, **arguments: Any) -> Answer:
+    def ask(self, call: Callable[[LbbClient], Any]) -> Answer:
+        """What one call of the client answers."""
         try:
-            data = self._client.raw_request(method, f"{_WORKFLOWS}/{path}", **arguments).data
+            data = call(self._client)
         except LbbError as exc:
             hint = f" {_KEY_HINT}" if exc.code == "unauthorized" else ""
             raise Failure(f"{exc}{hint} ({exc.code})") from exc
@@ -75,12 +72,24 @@ class Api:
             raise Failure(f"{self._url} is no server of ours: {exc}") from exc
         return Answer(data, self._content.decode())
 
+    def close(self) -> None:
+        self._client.close()
+
+    def _call(self, method: str, path: str, **arguments: Any) -> Answer:
+        return self.ask(lambda client: client.raw_request(method, f"{_WORKFLOWS}/{path}", **arguments).data)
+
     def _keep(self, response: httpx.Response) -> None:
         self._content = response.read()
 
 
 class Verbatim(str):
     """JSON text that was checked and is sent as it is written."""
+
+
+def json_object(**fields: Any) -> Verbatim:
+    """The fields that are not None as a JSON object; a `Verbatim` goes in as it is written."""
+    parts = (f"{json.dumps(name)}:{_part(value)}" for name, value in fields.items() if value is not None)
+    return Verbatim("{" + ",".join(parts) + "}")
 
 
 def _part(value: Any) -> str:

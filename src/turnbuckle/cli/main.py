@@ -17,6 +17,7 @@ _MODULES = {  # command: its module
     "pause": "control",
     "resume": "control",
     "retry": "control",
+    "reviews": "reviews",
     "runs": "runs",
     "send": "messages",
     "serve": "serve",

@@ -7,7 +7,6 @@ Each arrow is one transaction, so a server that is killed between two of them go
 Source: lbb-graph 4.4.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from typing import Any, Final, Literal
@@ -17,10 +16,11 @@ from msgspec.structs import replace
 
 from turnbuckle.engine import retry
 from turnbuckle.engine.review import ANSWERED, DROPPED, NONE, PENDING, REFUSED, SENT, WRITTEN, Review
-from turnbuckle.engine.review_question import has_json
 from turnbuckle.wire import limits
+from turnbuckle.wire.commit import EntityPropertiesInput, GraphCommitRequest, TypedFieldInput
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.review import ReviewAnswer, ReviewFacts, ReviewQuestion, ReviewSubject
+from turnbuckle.wire.value import fingerprint
 
 Step = Literal["write", "deliver"]
 SIGNAL: Final = "signal"  # a target of `told`: all turns that wait
@@ -45,81 +45,77 @@ def writes(kind: str, scope: str, decision: str, subject: bytes | None, facts: b
     return is_value and (facts is not None or _row_of(subject) is not None)
 
 
-def commit_body(item: Review) -> bytes:
-    """The commit as JSON. An accept writes the facts where there are some, else the value on the subject.
+def commit_request(item: Review) -> GraphCommitRequest:
+    """The commit. An accept writes the facts where there are some, else the value on the subject.
 
     A correction writes the person's value: in the rows of the facts that set the property, else on the subject.
+    Refused(invalid_request) when that names no record.
     """
     assert item.answer is not None
     question = msgspec.json.decode(item.question, type=ReviewQuestion)
     answer = msgspec.json.decode(item.answer, type=ReviewAnswer)
-    value = answer.value if answer.decision == "correct" else question.value
     assert question.property is not None
-    assert isinstance(value, msgspec.Raw)
-    body = _of_facts(item.facts, question.property, value if answer.decision == "correct" else None)
-    if body is None:
-        row = _row_of(item.subject)
-        if row is None:
-            raise Refused("invalid_request", "the item names no record that the value could be written to")
-        body = {"entity_properties": [{**row, "properties": {question.property: value}}]}
-    return msgspec.json.encode(body)
+    facts = None if item.facts is None else msgspec.json.decode(item.facts, type=ReviewFacts)
+    if answer.decision == "accept" and facts is not None:
+        return _of_facts(facts, facts.entity_properties)
+    value = _value(answer.value if answer.decision == "correct" else question.value)
+    rows = (facts and facts.entity_properties) or []
+    if facts is not None and any(_sets(row, question.property) for row in rows):
+        return _of_facts(facts, [_with_value(row, question.property, value) for row in rows])
+    row = _row_of(item.subject)
+    if row is None:
+        raise Refused("invalid_request", "the item names no record that the value could be written to")
+    return GraphCommitRequest(entity_properties=[replace(row, properties={question.property: value})])
 
 
-def _of_facts(facts: bytes | None, name: str, corrected: msgspec.Raw | None) -> dict[str, Any] | None:
-    """The facts as a commit; with `corrected` None when no row of theirs sets the property."""
-    if facts is None:
-        return None
-    given = msgspec.json.decode(facts, type=ReviewFacts)
-    rows, is_set = list(given.entity_properties or ()), corrected is None
-    if corrected is not None:
-        replaced = [_with_value(row, name, corrected) for row in rows]
-        is_set = any(new is not old for new, old in zip(replaced, rows, strict=True))
-        rows = replaced
-    body = {"entity_properties": rows, "triplets": given.triplets, "replace_owned": given.replace_owned}
-    return {field: part for field, part in body.items() if has_json(part) or isinstance(part, list)} if is_set else None
+def _of_facts(facts: ReviewFacts, rows: list[EntityPropertiesInput] | None) -> GraphCommitRequest:
+    return GraphCommitRequest(entity_properties=rows, triplets=facts.triplets, replace_owned=facts.replace_owned)
 
 
-def _with_value(row: msgspec.Raw, name: str, value: msgspec.Raw) -> msgspec.Raw:
+def _sets(row: EntityPropertiesInput, name: str) -> bool:
+    if isinstance(row.properties, list):
+        return any(field.field == name for field in row.properties)
+    return name in (row.properties or {})
+
+
+def _with_value(row: EntityPropertiesInput, name: str, value: Any) -> EntityPropertiesInput:
     """The row with another value of the property, where it sets it; in either of its two shapes (lbb-graph 2.5)."""
-    fields = msgspec.json.decode(row, type=dict[str, msgspec.Raw] | None) or {}
-    shape: Any = msgspec.json.decode(fields.get("properties", msgspec.Raw(b"null")))
-    if isinstance(shape, dict) and name in shape:
-        flat = msgspec.json.decode(fields["properties"], type=dict[str, msgspec.Raw])
-        return _raw({**fields, "properties": _raw({**flat, name: value})})
-    if isinstance(shape, list) and any(isinstance(one, dict) and one.get("field") == name for one in shape):
-        flat = {one["field"]: _raw(_untyped(one.get("value"))) for one in shape if isinstance(one, dict)}
-        return _raw({**fields, "properties": _raw({**flat, name: value})})
+    if isinstance(row.properties, dict) and name in row.properties:
+        return replace(row, properties={**row.properties, name: value})
+    if isinstance(row.properties, list):
+        fields = [_typed(field, value) if field.field == name else field for field in row.properties]
+        return replace(row, properties=fields)
     return row
 
 
-def _untyped(value: Any) -> Any:
-    """`{"i64": 5}` as 5: a corrected row is sent in the flat shape, which takes the declared type."""
-    return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+def _typed(field: TypedFieldInput, value: Any) -> TypedFieldInput:
+    return replace(field, value=dict.fromkeys(field.value, value))  # under the type word that it has
 
 
-def _raw(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(value))
+def _value(value: Any) -> Any:
+    return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else None
 
 
-def _row_of(subject: bytes | None) -> dict[str, str] | None:
+def _row_of(subject: bytes | None) -> EntityPropertiesInput | None:
     """The subject as a row of a commit names a record: by its id, else by type with key or name."""
     if subject is None:
         return None
     about = msgspec.json.decode(subject, type=ReviewSubject)
     if not about.type:
         return None
-    row = {"type": about.type, "name": about.name or ""}
     if about.iri is not None and about.iri.startswith(_ENTITY):
         entity_id = about.iri.removeprefix(_ENTITY).lower()
-        return {"type": about.type, "name": entity_id, "entity_id": entity_id}  # such a name renames nothing
-    if about.key:
-        return {**row, "name": about.name or about.key, "key": about.key}
-    return row if about.name else None
+        return EntityPropertiesInput(
+            type=about.type, name=entity_id, entity_id=entity_id
+        )  # such a name renames nothing
+    named = about.name or about.key
+    return EntityPropertiesInput(type=about.type, name=named, key=about.key or None) if named else None
 
 
-def commit_key(item: Review, body: bytes) -> str:
+def commit_key(item: Review, request: GraphCommitRequest) -> str:
     """The same for every attempt of one answer, so that it is written once (lbb-graph 4.4)."""
-    return f"review:{item.review_id}:r{item.revision}:{hashlib.blake2b(body, digest_size=8).hexdigest()}"
+    body = fingerprint(msgspec.json.encode(request)).hex()
+    return f"review:{item.review_id}:r{item.revision}:{body[:16]}"
 
 
 def written(item: Review, key: str, commit_seq: int, no_op: bool, now_ms: int) -> Review:

@@ -12,6 +12,7 @@ from turnbuckle.engine.review import DROPPED, SENT, Review, Waiter
 from turnbuckle.operations import review_trigger, signal
 from turnbuckle.store import review as reviews
 from turnbuckle.store.transaction import Transaction
+from turnbuckle.wire.commit import GraphCommitRequest
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.turn import WorkflowTurnSignalRequest
 
@@ -60,7 +61,7 @@ def note(tx: Transaction, graph_id: str, review_id: str, failure: Exception) -> 
 def _key_of(item: Review) -> str | None:
     """The commit's key; None where no commit can be made of the item."""
     try:
-        return rules.commit_key(item, rules.commit_body(item))
+        return rules.commit_key(item, rules.commit_request(item))
     except Refused:
         return None
 
@@ -70,16 +71,16 @@ def _key_of(item: Review) -> str | None:
 
 def _write(tx: Transaction, seen: Review) -> bool:
     """Commit first, as the graph is locked before the item; the key makes a repeat the same commit."""
-    body = rules.commit_body(seen)
-    key = rules.commit_key(seen, body)
-    commit_seq, no_op = _write_value(tx, seen, key, body)
+    request = rules.commit_request(seen)
+    key = rules.commit_key(seen, request)
+    commit_seq, no_op = _write_value(tx, seen, key, request)
     item = reviews.lock(tx, seen.graph_id, seen.review_id)
     if item is not None and item.revision == seen.revision and rules.next_step(item) == "write":
         reviews.save(tx, item, rules.written(item, key, commit_seq, no_op, tx.now_ms))
     return item is not None
 
 
-def _write_value(tx: Transaction, item: Review, key: str, body: bytes) -> tuple[int, bool]:
+def _write_value(tx: Transaction, item: Review, key: str, request: GraphCommitRequest) -> tuple[int, bool]:
     """(number of the commit, whether it changed nothing)."""
     raise NotImplementedError
 

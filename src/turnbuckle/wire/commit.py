@@ -13,7 +13,7 @@ Ratio = Annotated[float, Meta(ge=0, le=1)]
 Names = Annotated[list[Text], Meta(max_length=limits.OWNED_NAMES)]
 
 
-class NamedEntityInput(Request, frozen=True, kw_only=True):
+class NamedEntityInput(Request, omit_defaults=True, frozen=True, kw_only=True):
     """A record by class and key, or by class and name. A key of NUL, `lbb-eid:` and an id names one by its id."""
 
     type: Text
@@ -57,7 +57,7 @@ class ValidTimeInput(Request, omit_defaults=True, frozen=True, kw_only=True):
     source_text: Text | None = None
 
 
-class TripletInput(Request, frozen=True, kw_only=True):
+class TripletInput(Request, omit_defaults=True, frozen=True, kw_only=True):
     source: NamedEntityInput
     relation: Text
     target: NamedEntityInput
@@ -67,7 +67,7 @@ class TripletInput(Request, frozen=True, kw_only=True):
     valid_time: ValidTimeInput | None = None
 
 
-class EntityPropertiesInput(Request, frozen=True, kw_only=True):
+class EntityPropertiesInput(Request, omit_defaults=True, frozen=True, kw_only=True):
     type: Text
     name: Text
     key: Text | None = None
@@ -79,7 +79,7 @@ class EntityPropertiesInput(Request, frozen=True, kw_only=True):
 Owned = Annotated[list[NamedEntityInput], Meta(max_length=limits.OWNED_RECORDS)]
 
 
-class ReplaceOwned(Request, frozen=True, kw_only=True):
+class ReplaceOwned(Request, omit_defaults=True, frozen=True, kw_only=True):
     """What the writer owns of these records and does not assert again goes, in the same commit (lbb-graph 2.6)."""
 
     subjects: Owned | None = None

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from turnbuckle.wire import limits
 from turnbuckle.wire.base import Answer, Count, Json, Name, PageLimit, Request, TurnNumber
+from turnbuckle.wire.commit import EntityPropertiesInput, ReplaceOwned, TripletInput
 
 ReviewKind = Literal["value", "choice", "grade", "answer"]
 ReviewScope = Literal["live", "test"]  # what a test item's answer says is written nowhere
@@ -73,9 +74,9 @@ class ReviewEvidence(Request, omit_defaults=True, frozen=True, kw_only=True):
 class ReviewFacts(Request, omit_defaults=True, frozen=True, kw_only=True):
     """What an accept writes: the rows of a commit. At most 200 rows and edges together, 64 KiB."""
 
-    entity_properties: list[Json] | None = None
-    triplets: list[Json] | None = None
-    replace_owned: Json | UnsetType = UNSET
+    entity_properties: list[EntityPropertiesInput] | None = None
+    triplets: list[TripletInput] | None = None
+    replace_owned: ReplaceOwned | None = None
     required: list[Json] | None = None
     summary: Annotated[str, Meta(max_length=limits.REVIEW_SUMMARY_CHARS)] | None = None
 

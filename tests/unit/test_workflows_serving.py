@@ -146,19 +146,19 @@ async def test_a_further_claim_that_fails_is_left_to_the_next_one(answer: Any) -
 
 
 async def test_a_further_claim_that_is_refused_ends_the_run() -> None:
-    engine, claims = Engine(*tasks(2)), 0
+    engine, claims = Engine(*tasks(3)), 0
 
     async def one_claim(body: Any) -> Any:
         nonlocal claims
         claims += 1
-        return refused(403) if claims == 2 else await engine._claimed(body["wait_ms"])
+        return refused(403) if claims == 3 else await engine._claimed(body["wait_ms"])
 
     engine.answer("claim", one_claim)
 
     with pytest.raises(LbbError):
-        await make_worker(engine, one, concurrency=3).run_async()
+        await make_worker(engine, one, concurrency=4).run_async()
 
-    assert len(engine.bodies("complete")) == 2  # a turn that came together with the refusal is run
+    assert len(engine.bodies("complete")) == 3  # a turn that came together with the refusal is run
 
 
 async def test_each_turn_runs_in_an_asyncio_task_of_its_own() -> None:

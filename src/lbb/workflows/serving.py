@@ -92,9 +92,12 @@ class Serving:
         """Ask for several turns at once while they are there and slots are free; these claims do not wait.
 
         One claim after another gives one turn for each round trip: a worker with 32 slots ran three turns at a time.
+        The first is alone: a turn that came alone is the rule while little is to be done, and it runs meanwhile.
         """
+        at_once = 1
         while not self._is_stopping and self._free_slots > 1:
-            claims = [self._claim(False) for _ in range(min(self._free_slots, _CLAIMS_AT_ONCE))]
+            claims = [self._claim(False) for _ in range(min(self._free_slots, at_once))]
+            at_once = min(2 * at_once, _CLAIMS_AT_ONCE)
             answers = await asyncio.gather(*claims, return_exceptions=True)
             for task in answers:
                 if isinstance(task, Task):

@@ -56,14 +56,14 @@ class Admission:
         check_grant(endpoint, grant, stack)
         graph.check_name(name)
         asked = body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
-        graph_id = await self._store.read(lambda tx: graph.look(tx, grant.environment, name))
+        graph_id = await self._store.glance(lambda tx: graph.look(tx, grant.environment, name))
         by = "" if key is None else f"key:{keys.hash_of(key).hex()[:8]}"
         return Admitted(graph_id, asked, Caller(grant.environment, name, by, grant.role, grant.scope))
 
     async def _grant(self, key: str | None) -> Grant:
         if key is None:
             raise Refused("unauthorized", "the request carries no key")
-        grant = await self._store.read(lambda tx: keys.find(tx, keys.hash_of(key)))
+        grant = await self._store.glance(lambda tx: keys.find(tx, keys.hash_of(key)))
         if grant is None:
             raise Refused("unauthorized", "the key is unknown or revoked")
         return grant

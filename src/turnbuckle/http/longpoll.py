@@ -1,6 +1,6 @@
 """Requests that wait for what is not there yet: a claim for a turn, a reader for a turn's end.
 
-Look; enter the waiting room, look again through a reader, wait; look again. What comes between two looks is announced.
+Enter the waiting room, look, wait; look again. What comes after the first look is announced.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class LongPoll:
 
     async def _is_ready(self, topics: list[Topic]) -> bool:
         """Whether a reader sees a ready turn; else an alarm is set for the next one."""
-        now_ms, times = await self._store.read(lambda tx: (tx.now_ms, turn.next_ready_at(tx, topics)))
+        now_ms, times = await self._store.glance(lambda tx: (tx.now_ms, turn.next_ready_at(tx, topics)))
         for topic, at_ms in times:
             if at_ms <= now_ms:
                 return True
@@ -67,16 +67,14 @@ class LongPoll:
                 return shown
             return await self._store.write(lambda tx: turn.get_settled(tx, graph_id, query))
 
-        shown = await look()
-        if query.wait_ms == 0 or turn.has_ended(shown):
-            return shown
-
         async def has_ended() -> bool:
-            return turn.has_ended(await look())
+            status = await self._store.glance(lambda tx: turn.status(tx, graph_id, query))
+            return turn.has_ended(status if status != "failed" else (await look()).status)
 
-        topic = ("finished", graph_id, query.id, str(query.turn))
-        async with _Visit(self._room, [topic], query.wait_ms, gone) as visit:
-            await visit.wait(has_ended)
+        if query.wait_ms > 0:
+            topic = ("finished", graph_id, query.id, str(query.turn))
+            async with _Visit(self._room, [topic], query.wait_ms, gone) as visit:
+                await visit.wait(has_ended)
         return await look()
 
 

@@ -31,6 +31,12 @@ class AsyncStore:
         self.database.submit_read(Job(operation, self._sink, future))
         return await future
 
+    async def glance(self, operation: Callable[[Transaction], T]) -> T:
+        """A read of a few rows by key, which may run on the loop: nothing large, nothing a user's values make large."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self.database.submit_glance(Job(operation, self._sink, future))
+        return await future
+
     def _wake(self, jobs: list[Job]) -> None:
         if threading.get_ident() == self._thread:
             _settle(jobs)

@@ -220,6 +220,15 @@ def get(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> WorkflowTur
     return read(tx, instance, query.turn)
 
 
+def status(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> str:
+    """The turn's state as of now; nothing that users put in is read."""
+    instance = find_instance(tx, graph_id, query.id)
+    whole = load(tx, instance, query.turn, payloads=False)
+    if whole is None:
+        raise no_turn(instance, query.turn)
+    return whole.turn.status
+
+
 def get_settled(tx: Transaction, graph_id: str, query: WorkflowTurnQuery) -> WorkflowTurn:
     """The same when what time has decided is written.
 
@@ -331,5 +340,5 @@ def next_ready_at(tx: Transaction, topics: list[Topic]) -> list[tuple[Topic, int
     return [(topic, at_ms) for topic, at_ms in times if at_ms is not None]
 
 
-def has_ended(shown: WorkflowTurn) -> bool:
-    return shown.status in rules.ENDED
+def has_ended(status: str) -> bool:
+    return status in rules.ENDED

@@ -88,6 +88,9 @@ class Database(Protocol):
     def submit_read(self, job: Job) -> None:
         """The same on a snapshot, beside the writers."""
 
+    def submit_glance(self, job: Job) -> None:
+        """The same for a few rows found by key: in the caller's thread, where that takes less than a hop to another."""
+
     def backup(self, target: str) -> None:
         """A consistent copy of the store in the file `target`, while others write. Raises BackupFailed."""
 

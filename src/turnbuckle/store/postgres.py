@@ -60,6 +60,9 @@ class PostgresDatabase:
     def submit_read(self, job: Job) -> None:
         start(self._threads, self._run, job, "begin isolation level repeatable read read only")
 
+    def submit_glance(self, job: Job) -> None:
+        self.submit_read(job)
+
     def backup(self, target: str) -> None:
         named = conninfo_to_dict(self._url)
         secret = {"PGPASSWORD": str(named.pop("password"))} if "password" in named else {}  # argv is for all to see

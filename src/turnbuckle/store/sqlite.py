@@ -64,6 +64,9 @@ class SqliteDatabase:
     def submit_read(self, job: Job) -> None:
         start(self._readers, self._read, job)
 
+    def submit_glance(self, job: Job) -> None:
+        self._read(job)
+
     def backup(self, target: str) -> None:
         try:
             with (

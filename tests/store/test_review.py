@@ -1,5 +1,6 @@
 """Questions to a person: filed, filed again, answered, withdrawn, listed, and told to who waits (lbb-graph 4)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -34,8 +35,10 @@ from tests.store.review_calls import (
     withdraw,
 )
 from tests.tables import dump
-from turnbuckle.operations import review_trigger, signal
-from turnbuckle.operations.review_trigger import Target
+from turnbuckle.graph.named import Named, shard_identity, shard_of
+from turnbuckle.operations import signal
+from turnbuckle.store import named as named_workflows
+from turnbuckle.store.database import write
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.review import ReviewItem
 
@@ -383,19 +386,24 @@ def test_a_later_revision_is_delivered_too(store: Store) -> None:
 # -- review triggers ---------------------------------------------------------------------------------------------
 
 
+def with_trigger(store: Store, name: str, review_of: str, shards: int = 1) -> None:
+    """A named workflow whose review trigger gets the answers to what `review_of` asks."""
+    row = Named(
+        store.graph_id, name, "t", "v1", "watch", "watch", b"{}", "review", review_of, shards, None, 4, 16, b"{}",
+        None, "block", None, 0, 0,
+    )  # fmt: skip
+    write(store.database, lambda tx: named_workflows.add(tx, row))
+
+
 @pytest.fixture
-def triggered(store: Store, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An instance that gets the answers of workflow `notes`."""
+def triggered(store: Store) -> None:
+    """The workflow `notes` with its instance, and a trigger on its own questions."""
     start(store, "starter.notes")
-
-    def targets(tx: Any, graph_id: str, item: Any) -> list[Target]:
-        return [Target("notes", "starter.notes")] if item.workflow_name == b"notes" else []
-
-    monkeypatch.setattr(review_trigger, "targets", targets)
-    return "starter.notes"
+    with_trigger(store, "notes", "notes")
 
 
-def test_a_review_trigger_gets_one_message(store: Store, triggered: str) -> None:
+@pytest.mark.usefixtures("triggered")
+def test_a_review_trigger_gets_one_message(store: Store) -> None:
     workflow = {"name": "notes", "run": "r-1"}
     item = ask(store, workflow=workflow, subject={"iri": "urn:1", "type": "Note"})
 
@@ -414,7 +422,8 @@ def test_a_review_trigger_gets_one_message(store: Store, triggered: str) -> None
     assert claim(store) is None
 
 
-def test_a_message_of_a_huge_value_is_cut_to_fit(store: Store, triggered: str) -> None:
+@pytest.mark.usefixtures("triggered")
+def test_a_message_of_a_huge_value_is_cut_to_fit(store: Store) -> None:
     item = ask_value(store, workflow={"name": "notes"}, scope="test")
 
     act(store, reply(store, item, "correct", value=["x" * 300_000]))
@@ -423,12 +432,41 @@ def test_a_message_of_a_huge_value_is_cut_to_fit(store: Store, triggered: str) -
     assert message["review_item"]["answer"]["value"][0].endswith("…")
 
 
-def test_a_trigger_without_its_instance_is_dropped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review_trigger, "targets", lambda *_: [Target("notes", "starter.notes")])
+def test_a_trigger_without_its_instance_is_dropped(store: Store) -> None:
+    with_trigger(store, "notes", "notes")
 
-    answered = act(store, reply(store, ask(store)))
+    answered = act(store, reply(store, ask(store, workflow={"name": "notes"})))
 
     assert delivery(answered) == ("dropped", None)
+
+
+@pytest.mark.usefixtures("triggered")
+def test_the_asking_starter_and_another_workflow_are_told_and_a_stranger_is_not(store: Store) -> None:
+    for name, of in (("audit", "notes"), ("other", "other")):
+        start(store, f"starter.{name}")
+        with_trigger(store, name, of)
+
+    answered = act(store, reply(store, ask(store, origin={"kind": "agent", "id": "starter:notes"})))
+
+    assert delivery(answered) == ("sent", ["trigger:audit", "trigger:notes"])
+    assert [current(store, id=f"starter.{name}").message_id for name in ("audit", "notes")] == [
+        f"review-{answered.id}-r1"
+    ] * 2
+
+
+def test_answers_about_one_record_go_to_its_shard(store: Store) -> None:
+    """Without a record: to shard 0."""
+    for shard in range(3):
+        start(store, shard_identity("notes", shard))
+    with_trigger(store, "notes", "notes", shards=3)
+    iri = next(iri for iri in map("urn:{}".format, range(99)) if shard_of(iri.encode(), 3) == 2)
+
+    for key, subject in (("k1", {"iri": iri}), ("k2", {"name": "x"})):
+        act(store, reply(store, ask(store, key=key, workflow={"name": "notes"}, subject=subject)))
+
+    assert {claimed(store).turn.workflow_id for _ in range(2)} == {"starter.notes.2", "starter.notes"}
+    assert claim(store) is None
+    assert "k1" in json.dumps(plain(current(store, id="starter.notes.2").message))
 
 
 # -- lists -------------------------------------------------------------------------------------------------------

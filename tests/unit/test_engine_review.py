@@ -368,7 +368,7 @@ def test_the_value_is_written_before_anybody_is_told() -> None:
     review = answered(subject=SUBJECT)
     assert effects.next_step(review) == "write"
 
-    assert effects.next_step(effects.written(review, "k", 7, False, NOW_MS)) == "deliver"
+    assert effects.next_step(effects.written(review, "k", 7, False, "", NOW_MS)) == "deliver"
     assert effects.next_step(effects.write_refused(review, "k", "no such class", NOW_MS)) == "deliver"
     assert effects.next_step(effects.write_failed(review, "k", "disk full", NOW_MS)) == "write"
     assert effects.next_step(settled(review)) is None

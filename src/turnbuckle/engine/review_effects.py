@@ -118,9 +118,10 @@ def commit_key(item: Review, request: GraphCommitRequest) -> str:
     return f"review:{item.review_id}:r{item.revision}:{body[:16]}"
 
 
-def written(item: Review, key: str, commit_seq: int, no_op: bool, now_ms: int) -> Review:
+def written(item: Review, key: str, commit_seq: int, no_op: bool, skipped: str, now_ms: int) -> Review:
+    """`skipped` tells of rows whose record was gone, so that nothing could be written to it (decision 27)."""
     done = replace(item, write=WRITTEN, commit_key=key, commit_seq=commit_seq, no_op=1 if no_op else None)
-    return replace(done, commit_error=None, due_at_ms=now_ms, updated_at_ms=now_ms)
+    return replace(done, commit_error=_cut(skipped) or None, due_at_ms=now_ms, updated_at_ms=now_ms)
 
 
 def write_refused(item: Review, key: str | None, error: str, now_ms: int) -> Review:

@@ -10,9 +10,11 @@ from msgspec import Raw
 from turnbuckle.engine import review_effects as rules
 from turnbuckle.engine.review import DROPPED, SENT, Review, Waiter
 from turnbuckle.operations import review_trigger, signal
+from turnbuckle.operations.caller import the_server
+from turnbuckle.operations.commit import commit
 from turnbuckle.store import review as reviews
 from turnbuckle.store.transaction import Transaction
-from turnbuckle.wire.commit import GraphCommitRequest
+from turnbuckle.wire.commit import GraphCommitRequest, GraphCommitResponse
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.turn import WorkflowTurnSignalRequest
 
@@ -73,16 +75,19 @@ def _write(tx: Transaction, seen: Review) -> bool:
     """Commit first, as the graph is locked before the item; the key makes a repeat the same commit."""
     request = rules.commit_request(seen)
     key = rules.commit_key(seen, request)
-    commit_seq, no_op = _write_value(tx, seen, key, request)
+    made = _write_value(tx, seen, key, request)
     item = reviews.lock(tx, seen.graph_id, seen.review_id)
     if item is not None and item.revision == seen.revision and rules.next_step(item) == "write":
-        reviews.save(tx, item, rules.written(item, key, commit_seq, no_op, tx.now_ms))
+        skipped = [f"{row.path}: record {row.entity_id} was retracted" for row in made.skipped_entities or ()]
+        done = rules.written(item, key, made.commit_seq, bool(made.no_op), "; ".join(skipped), tx.now_ms)
+        reviews.save(tx, item, done)
     return item is not None
 
 
-def _write_value(tx: Transaction, item: Review, key: str, request: GraphCommitRequest) -> tuple[int, bool]:
-    """(number of the commit, whether it changed nothing)."""
-    raise NotImplementedError
+def _write_value(tx: Transaction, item: Review, key: str, request: GraphCommitRequest) -> GraphCommitResponse:
+    """Refused as `commit` refuses: the value then stays out of the graph."""
+    caller = the_server(*reviews.graph_named(tx, item.graph_id))
+    return commit(tx, item.graph_id, request, msgspec.structs.replace(caller, idempotency_key=key))
 
 
 # -- the news ----------------------------------------------------------------------------------------------------

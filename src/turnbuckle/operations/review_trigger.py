@@ -6,13 +6,17 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from turnbuckle.engine import review_effects as rules
+from turnbuckle.engine import review as rules
+from turnbuckle.engine import review_effects as effects
 from turnbuckle.engine.review import Review
+from turnbuckle.graph.named import shard_identity, shard_of
 from turnbuckle.operations import instance
+from turnbuckle.store import named as named_workflows
 from turnbuckle.store import review as reviews
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire import limits
 from turnbuckle.wire.instance import WorkflowMessageRequest
+from turnbuckle.wire.review import ReviewSubject
 from turnbuckle.wire.turn import WorkflowMessageOrigin
 
 _CUT_CHARS = 4_000  # of one text, in a message that would be too large
@@ -26,13 +30,24 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def targets(tx: Transaction, graph_id: str, item: Review) -> list[Target]:
-    """The workflows with a review trigger on one of those that asked, each with the shard of the item's subject."""
-    return []
+    """The workflows with a review trigger on one of those that asked, by name, each with the shard of the subject."""
+    found = {
+        named.name: named
+        for asker in rules.asked_by(item)
+        for named in named_workflows.with_review_trigger(tx, graph_id, asker)
+    }
+    return [Target(name, shard_identity(name, _shard(item, found[name].shards))) for name in sorted(found)]
+
+
+def _shard(item: Review, shards: int) -> int:
+    """That of the record's IRI, as the watch sends it; else the first (lbb-graph 5.7)."""
+    subject = None if item.subject is None else msgspec.json.decode(item.subject, type=ReviewSubject)
+    return shard_of(subject.iri.encode(), shards) if subject is not None and subject.iri is not None else 0
 
 
 def send(tx: Transaction, item: Review, target: Target) -> None:
     """One message under an id that is the same for every try. Refused as `instance.send` refuses."""
-    message_id = rules.message_id(item)
+    message_id = effects.message_id(item)
     request = WorkflowMessageRequest(
         workflow_id=target.instance_id,
         id=message_id,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from turnbuckle.wire import limits
+
 DEFAULT_PORT = 7400
 DATA_FILE = "turnbuckle.db"
 
@@ -17,8 +19,15 @@ class Config:
     mode: str = "serve"  # or "dev": the well-known key, loopback only, mock models without a file
     models: Path | None = None  # the file that names model providers: docs/reference/models-toml.md
     mock_answers: Path | None = None  # the mock models' answer key, before the one that the file names
+    index: Path | None = None  # the folder of SPARQL indexes, one of each server; None: beside the SQLite store
+    sparql_query_ms: int = limits.SPARQL_MS
+    sparql_memory_bytes: int = 4 * 1024 * limits.MIB  # address space of the index process
 
     @property
     def store(self) -> str:
         """Where the store is: a URL, or the path of the SQLite file."""
         return self.database or str(self.data / DATA_FILE)
+
+    @property
+    def index_folder(self) -> Path:
+        return self.index or self.data / "index"

@@ -29,6 +29,7 @@ from turnbuckle.graph.fact import Fact
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.log import Commit, CommitKey
 from turnbuckle.graph.named import Flight, Named, Shard
+from turnbuckle.graph.quad import Quad, RdfImport
 from turnbuckle.graph.watch import Given, Item, Link, Watch
 from turnbuckle.store.dialect import Dialect
 from turnbuckle.store.schema import clearing_statements
@@ -36,10 +37,10 @@ from turnbuckle.store.schema import clearing_statements
 ROWS: dict[str, type[msgspec.Struct]] = {
     "activity": Activity,
     "call": Call,
-    "effect": Effect,
     "change": Change,
     "commit_key": CommitKey,
     "edge": Edge,
+    "effect": Effect,
     "entity": Entity,
     "fact": Fact,
     "graph_commit": Commit,
@@ -49,6 +50,8 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "named_flight": Flight,
     "named_shard": Shard,
     "operation": Operation,
+    "quad": Quad,
+    "rdf_import": RdfImport,
     "review": Review,
     "review_comment": Comment,
     "review_waiter": Waiter,

@@ -1,0 +1,120 @@
+"""Keep the SPARQL index at the heads of its graphs, and its copies where they are needed.
+
+One task per graph reads what changed from the store, in pieces, and brings it to the index process. What the process
+has and the graph's history has not is made anew: the store was restored from a backup, or a file is damaged.
+"""
+
+import asyncio
+import logging
+from functools import partial
+
+from turnbuckle.graph.projection import seq_of
+from turnbuckle.http.store import AsyncStore
+from turnbuckle.operations import point as points
+from turnbuckle.operations import projected
+from turnbuckle.sparql import frames as f
+from turnbuckle.sparql.copies import Copies
+from turnbuckle.sparql.index import Index
+from turnbuckle.sparql.process import ProcessEnded
+
+log = logging.getLogger("turnbuckle.sparql")
+_LOAD_BYTES = 16 * 1024 * 1024  # of one piece of a rebuild
+
+
+class Follower:
+    def __init__(self, store: AsyncStore, index: Index) -> None:
+        self.index = index
+        self.copies = Copies(index, self._move)
+        self._store = store
+        self._heads: dict[str, tuple[int, str]] = {}  # graph -> generation of the process, point of its store
+        self._tasks: dict[str, asyncio.Task[str]] = {}
+
+    async def head(self, graph_id: str, at_least: str) -> str:
+        """The point that the graph's store is at, which is `at_least` or a later one.
+
+        TimeoutError when that takes longer than a query may wait: it goes on meanwhile. ProcessEnded, CannotStart.
+        """
+        known = self._heads.get(graph_id)
+        if known is not None and known[0] == self.index.generation and self.index.is_up and _has(known[1], at_least):
+            return known[1]
+        task = self._tasks.get(graph_id)
+        if task is None:
+            task = self._tasks[graph_id] = asyncio.create_task(self._follow(graph_id))
+            task.add_done_callback(partial(self._done, graph_id))
+        return await asyncio.wait_for(asyncio.shield(task), self.index.limits.wait_s)
+
+    def _done(self, graph_id: str, task: asyncio.Task[str]) -> None:
+        self._tasks.pop(graph_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, ProcessEnded):
+            log.error("the index of a graph cannot follow: %s", error, exc_info=error)
+
+    async def close(self) -> None:
+        for task in list(self._tasks.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    # -- one graph -----------------------------------------------------------------------------------------------
+
+    async def _follow(self, graph_id: str) -> str:
+        await self.index.process()
+        generation = self.index.generation
+        here = await self._opened(graph_id)
+        while True:
+            there = await self._store.read(partial(points.head, graph_id=graph_id))
+            if here == there:
+                self._heads[graph_id] = (generation, here)
+                return here
+            try:
+                here = await self._step(graph_id, f.HEAD, here, there)
+            except (LookupError, f.Unexpected) as exc:
+                log.warning("the index of a graph is made anew: %s", exc)
+                here = await self._rebuild(graph_id, there)
+
+    async def _opened(self, graph_id: str) -> str:
+        """The point of the graph's store; one that cannot be opened is removed, so that it is made anew."""
+        known = self._heads.get(graph_id)
+        if known is not None and known[0] == self.index.generation:
+            return known[1]
+        try:
+            answer = await self.index.call(f.Open(graph_id))
+        except ProcessEnded:
+            await self.index.forget(graph_id)
+            answer = await self.index.call(f.Open(graph_id))
+        if not isinstance(answer, f.Done):
+            raise f.Unexpected(answer)
+        return answer.point or await self._rebuild(
+            graph_id, await self._store.read(partial(points.head, graph_id=graph_id))
+        )
+
+    async def _rebuild(self, graph_id: str, point: str) -> str:
+        await self._call(f.Rebuild(graph_id))
+        place: projected.Place | None = projected.Place()
+        piece: list[bytes] = []
+        while place is not None:
+            page = await self._store.read(partial(projected.page, graph_id=graph_id, point=point, place=place))
+            piece.append(page.text)
+            place = page.next
+            if sum(map(len, piece)) > _LOAD_BYTES or place is None:
+                await self._call(f.Load(graph_id, b"".join(piece)))
+                piece = []
+        await self._call(f.Finish(graph_id, point))
+        return point
+
+    async def _step(self, graph_id: str, copy: int, here: str, there: str) -> str:
+        step = await self._store.read(partial(projected.step, graph_id=graph_id, from_point=here, to_point=there))
+        changes = f.Changes(step.removed, step.added, step.removed_quads, step.added_quads)
+        await self._call(f.Apply(graph_id, copy, here, step.point, changes))
+        return step.point
+
+    async def _move(self, graph_id: str, copy: int, here: str, there: str) -> None:
+        while here != there:
+            here = await self._step(graph_id, copy, here, there)
+
+    async def _call(self, request: f.Request) -> None:
+        answer = await self.index.call(request)
+        if not isinstance(answer, f.Done):
+            raise f.Unexpected(answer)
+
+
+def _has(point: str, at_least: str) -> bool:
+    return point == at_least or seq_of(point) > seq_of(at_least)

@@ -16,6 +16,7 @@ ARROWS: dict[str, set[str]] = {
     "turnbuckle.wire": {"msgspec"},
     "turnbuckle.engine": {"turnbuckle.wire", "msgspec"},
     "turnbuckle.graph": {"turnbuckle.wire", "msgspec", "blake3", "cronsim"},
+    "turnbuckle.sparql": {"turnbuckle.graph.projection", "msgspec", "pyoxigraph"},
     "turnbuckle.store": {
         "turnbuckle.engine",
         "turnbuckle.graph",
@@ -36,6 +37,8 @@ ARROWS: dict[str, set[str]] = {
     },
     "turnbuckle.http": {
         "turnbuckle.operations",
+        "turnbuckle.sparql",
+        "turnbuckle.graph.projection",  # the number of a point
         "turnbuckle.wire",
         "turnbuckle.config",
         # It hands operations to the database and waits for what they announce; it sees no rows and no statements.
@@ -49,7 +52,7 @@ ARROWS: dict[str, set[str]] = {
     # The modules at the top compose the rooms; the two below also use the SDK as a user would.
     "turnbuckle": {"msgspec", "uvicorn"},
     "turnbuckle.testing": {"turnbuckle", "lbb", "httpx"},
-    "turnbuckle.cli": {"turnbuckle", "lbb", "httpx", "click", "rich", "uvicorn"},
+    "turnbuckle.cli": {"turnbuckle", "lbb", "httpx", "click", "rich", "uvicorn", "watchfiles"},
     "lbb": {"httpx", "pydantic", "aiohttp", "blake3", "certifi", "yarl"},
 }
 

@@ -10,6 +10,7 @@ import click
 
 from turnbuckle import server
 from turnbuckle.config import DEFAULT_PORT, Config
+from turnbuckle.models.settings import BadSettings
 from turnbuckle.operations import key
 from turnbuckle.store.database import CannotOpen, Database, write
 from turnbuckle.store.key import Grant
@@ -24,6 +25,11 @@ _DATA = click.option(
     help="Folder of the SQLite store.",
 )
 _PORT = click.option("--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True)
+_MODELS = click.option(
+    "--models",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file that names the model providers.",
+)
 
 
 @click.command()
@@ -32,19 +38,45 @@ _PORT = click.option("--port", type=click.IntRange(0, 65_535), default=DEFAULT_P
 @_DATA
 @click.option("--database", help="A postgresql:// URL, instead of the SQLite store.")
 @click.option("--workflows/--no-workflows", default=True, show_default=True, help="Serve the workflow engine.")
-def serve(host: str, port: int, data: Path, database: str | None, workflows: bool) -> None:
+@_MODELS
+def serve(host: str, port: int, data: Path, database: str | None, workflows: bool, models: Path | None) -> None:
     """Run a server until SIGTERM. Every call needs a key: see `turnbuckle keys create`."""
-    _run(Config(host, port, data, database, workflows))
+    _run(Config(host, port, data, database, workflows, models=models))
 
 
 @click.command()
 @_PORT
 @_DATA
 @click.option("--fresh", is_flag=True, help="Remove the store in the data folder first.")
-def dev(port: int, data: Path, fresh: bool) -> None:
-    """Run a server to try things: loopback only, with the known key lbb_sk_test_local."""
+@_MODELS
+@click.option(
+    "--worker", help="Also run a worker: a template such as values-extract, or MODULE as `python -m` takes it."
+)
+@click.option("--graph", help="The worker's graph; by default that of its samples.")
+def dev(port: int, data: Path, fresh: bool, models: Path | None, worker: str | None, graph: str | None) -> None:
+    """Run a server to try things: loopback only, with the known key lbb_sk_test_local and mock models.
+
+    With --worker its module's commands `try`, if it has one, and `start` are run beside the server, again after each
+    change of its files; models.toml in its project names the models, unless --models does.
+    """
+    if worker is not None:
+        sys.exit(_run_beside(worker, graph, port=port, data=data, fresh=fresh, models=models))
+    if graph is not None:
+        raise click.UsageError("--graph is the worker's: give --worker too")
     click.echo(f"dev mode: loopback only, anyone on this machine may use the key {key.DEV_KEY}")
-    _run(Config("127.0.0.1", port, data, mode="dev"), _add_dev_key, is_fresh=fresh)
+    _run(Config("127.0.0.1", port, data, mode="dev", models=models), _add_dev_key, is_fresh=fresh)
+
+
+def _run_beside(worker: str, graph: str | None, *, port: int, data: Path, fresh: bool, models: Path | None) -> int:
+    from turnbuckle.cli import dev_worker
+    from turnbuckle.cli.worker_module import find_worker
+
+    found = find_worker(worker)
+    models = models or found.models
+    server = ["dev", "--port", str(port), "--data", str(data)]
+    server += ["--fresh"] if fresh else []
+    server += [] if models is None else ["--models", str(models)]
+    return dev_worker.run(server, found, graph)
 
 
 def _add_dev_key(database: Database) -> None:
@@ -60,5 +92,5 @@ def _run(config: Config, prepare: Callable[[Database], None] | None = None, *, i
         if exc.errno != errno.EADDRINUSE:
             sys.exit(f"turnbuckle: {exc}")
         sys.exit(f"turnbuckle: another program listens on {config.host}:{config.port}; stop it, or give another --port")
-    except (CannotOpen, NewerSchema) as exc:
+    except (BadSettings, CannotOpen, NewerSchema) as exc:
         sys.exit(f"turnbuckle: {exc}")

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from turnbuckle.wire import base, limits, review
+from turnbuckle.wire import activity, base, limits, review
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.value import BadValue, check
 
@@ -14,6 +14,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 LARGE_BYTES = 32 * limits.KIB  # from here on, checking a body is worth a thread
 
 _WORDS = {
+    activity.EFFECT_PATTERN: "1 to 200 of A-Z, a-z, 0-9, `_`, `.`, `:`, `/`, `-`",
+    activity.OPTION_PATTERN: "1 to 64 of A-Z, a-z, 0-9, `_`, `.`, `-`",
     base.NAME_PATTERN: "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `-`",
     base.ID_PATTERN: "1 to 256 characters, not blank, no control characters",
     base.WORKER_PATTERN: "1 to 128 characters, not blank, no control characters",

@@ -63,7 +63,7 @@ def _seed(*parts: str) -> bytes:
 
 def _sampled(schema: schemas.Schema, seed: bytes) -> bytes:
     try:
-        return msgspec.json.encode(sample(schema, seed))
+        return json.dumps(sample(schema, seed), ensure_ascii=False).encode()
     except NoSample as exc:
         raise CallFailed("activity_request_refused", f"the mock model finds no answer for this schema: {exc}") from exc
 

@@ -8,8 +8,6 @@ import json
 import math
 from typing import Any
 
-import msgspec
-
 from turnbuckle.models import decision
 from turnbuckle.models import schema as schemas
 from turnbuckle.models.provider import CallFailed, Probabilities, Prompt, Reply, Vectors, estimated_tokens
@@ -47,8 +45,9 @@ class OpenAiProvider:
         text = answer.text()
         try:
             value = json.loads(text, parse_constant=_refuse_constant)
-            encoded = msgspec.json.encode(value)
-        except (ValueError, RecursionError, msgspec.MsgspecError, UnicodeEncodeError) as exc:
+            # Written anew: without duplicate keys, numbers over any bound and lone surrogates.
+            encoded = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError) as exc:
             raise answer.refused("the model's answer is no JSON") from exc
         problem = await asyncio.to_thread(schemas.problem, schema, value)
         if problem is not None:

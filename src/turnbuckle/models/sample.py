@@ -26,7 +26,7 @@ def sample(schema: Schema, seed: bytes) -> Any:
     for attempt in range(_TRIES):
         try:
             value = _Sampler(schema, Chance(seed + bytes([attempt]))).value(schema, "", 0)
-        except (NoSample, RecursionError) as exc:
+        except (NoSample, RecursionError, ArithmeticError) as exc:  # numbers that no float can hold
             why = str(exc)
             continue
         problem = schemas.problem(schema, value)
@@ -65,7 +65,9 @@ class _Sampler:
     def _fitting(self, whole: Schema) -> list[Any]:
         rest = {key: value for key, value in whole.items() if key != "enum"}
         fitting = [value for value in whole["enum"] if schemas.problem({**rest, "$defs": {}}, value) is None]
-        return fitting or list(whole["enum"])
+        if not fitting:
+            raise NoSample("an enumeration without a value that fits")
+        return fitting
 
     def _flat(self, schema: Schema, depth: int) -> Schema:
         """One schema without references and choices, for the keywords that have one."""

@@ -150,7 +150,7 @@ class Sender:
         except (ValueError, KeyError, TypeError, RecursionError):
             return ""
         if self._secret is not None:
-            text = text.replace(self._secret, "...")
+            text = text.replace(self._secret, "(the key)")
         text = " ".join(text[:_ERROR_CHARS].split()).rstrip(".")
         return f": {text}" if text else ""
 

@@ -15,7 +15,7 @@ Secrets are named, never written in it: an environment variable or a file of the
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -104,12 +104,29 @@ def read(path: Path) -> Settings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise BadSettings(f"{path}: no TOML: {exc}") from exc
     try:
-        settings = msgspec.convert(document, Settings)
-    except msgspec.ValidationError as exc:
-        raise BadSettings(f"{path}: {_explained(str(exc), document)}") from None
+        for table, name, one in _entries(document):
+            _convert(one, f".{table}.{name}")
+        settings = _convert(document, "")
+    except BadSettings as exc:
+        raise BadSettings(f"{path}: {exc}") from None
     for problem in _problems(settings):
         raise BadSettings(f"{path}: {problem}")
     return settings
+
+
+def _entries(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Each entry of the tables whose names are free, as a document of its own: the decoder does not tell the name."""
+    for table in ("providers", "prices", "budgets"):
+        found = document.get(table)
+        for name, section in found.items() if isinstance(found, dict) else ():
+            yield table, name, {table: {name: section}}
+
+
+def _convert(document: dict[str, Any], entry: str) -> Settings:
+    try:
+        return msgspec.convert(document, Settings)
+    except msgspec.ValidationError as exc:
+        raise BadSettings(_explained(str(exc), entry)) from None
 
 
 def _problems(settings: Settings) -> list[str]:
@@ -136,12 +153,14 @@ def _problems(settings: Settings) -> list[str]:
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 
 
-def _explained(message: str, document: dict[str, Any]) -> str:
+def _explained(message: str, entry: str) -> str:
     """The decoder's sentence with the key first. No value is shown: it may be a secret at the wrong place."""
     match = _AT.match(message)
     assert match is not None
-    path = (match["path"] or "$").removeprefix("$").removeprefix(".").replace("[...]", ".*")
+    path = re.sub(r"^\.\w+\[\.\.\.\]", lambda _: entry, (match["path"] or "$").removeprefix("$")).removeprefix(".")
     what = match["what"]
+    if path.endswith(".kind"):
+        what += ", expected 'openai', 'local' or 'mock'"
     if "unknown field" in what and re.search(r"`(api_)?key`|`secret`|`token`", what):
         what += "; secrets are not written here: name an environment variable as key_env, or a file as key_file"
     return f"{path or 'the file'}: {what[0].lower()}{what[1:]}"

@@ -36,9 +36,9 @@ from tests.store.review_calls import (
 )
 from tests.tables import dump
 from turnbuckle.graph.named import Named, shard_identity, shard_of
-from turnbuckle.operations import signal
+from turnbuckle.operations import doctor, signal
 from turnbuckle.store import named as named_workflows
-from turnbuckle.store.database import write
+from turnbuckle.store.database import read, write
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.review import ReviewItem
 
@@ -548,3 +548,42 @@ def test_items_that_ask_the_same_are_one_pattern(store: Store) -> None:
     made = reply_to_all(store, [item.id], pattern=groups[0].id)
     assert made.skipped == 1
     assert reply_to_all(store, [item.id], pattern=groups[1].id).answered == 1
+
+
+# -- the store's own check ---------------------------------------------------------------------------------------
+
+
+def spoil(store: Store, sql: str) -> None:
+    """What no operation does. The store is checked when the test is over, so the row goes again."""
+    write(store.database, lambda tx: tx._connection.execute(sql))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update review set due_at_ms = null",
+        "update review set delivery = 'sent'",
+        "update review set delivery = 'sent', due_at_ms = null",  # and somebody still waits
+        "update review set status = 'open'",
+    ],
+)
+def test_an_answer_that_would_never_be_delivered_is_found(store: Store, damage: str) -> None:
+    item = reply(store, waiting_turn(store))
+    assert read(store.database, doctor.problems) == []
+
+    spoil(store, damage)
+
+    (problem,) = read(store.database, doctor.problems)
+    assert f"review item {item.id}" in problem
+    spoil(store, "delete from review_waiter")
+    spoil(store, "delete from review")
+
+
+def test_an_answer_that_is_late_is_found(store: Store) -> None:
+    item = reply(store, waiting_turn(store))
+    store.clock.pass_ms(601_001)
+
+    (problem,) = read(store.database, doctor.problems)
+
+    assert "its delivery pending, due at 2027-01-15T08:00:01.000Z" in problem
+    act(store, item)

@@ -18,9 +18,11 @@ from turnbuckle.store import turn as turns
 from turnbuckle.store.doctor import START, Found, Messages, Miscounted, Place, Span, Turns
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire import limits
+from turnbuckle.wire.moment import rfc3339
 
 INSTANCES_AT_ONCE = 500
 _HASH_BYTES = 32
+_LATE_MS = 10 * limits.MINUTE_MS  # a store that no server has open for so long is late too: start one
 _KEY_MARK = b"lbb_sk_"
 
 
@@ -54,8 +56,18 @@ def check_page(tx: Transaction, after: Place) -> tuple[list[str], Place | None]:
 def check_rest(tx: Transaction) -> list[str]:
     """Rows that belong to nothing, and keys that could be read from a stolen store."""
     counts = {noun: store.strays(tx, noun) for noun in store.STRAYS}
-    strays = [f"{count} {noun} belong to nothing that exists" for noun, count in counts.items() if count]
-    return strays + list(_key_problems(tx))
+    strays = [
+        f"{count} {noun.replace('_', ' ')} belong to nothing that exists" for noun, count in counts.items() if count
+    ]
+    return strays + list(_key_problems(tx)) + list(_answer_problems(tx))
+
+
+def _answer_problems(tx: Transaction) -> Iterator[str]:
+    """A person's answer is written and delivered within seconds, or tried again at least each minute."""
+    for lost in store.lost_answers(tx, tx.now_ms - _LATE_MS, INSTANCES_AT_ONCE):
+        due = "at no time" if lost.due_at_ms is None else f"at {rfc3339(lost.due_at_ms)}"
+        doing = f"its value is {lost.write}, its delivery {lost.delivery}, due {due}"
+        yield f"review item {lost.review_id} of graph {lost.graph_id} is {lost.status} and not settled: {doing}"
 
 
 def _key_problems(tx: Transaction) -> Iterator[str]:

@@ -89,7 +89,18 @@ class LostRun(msgspec.Struct, frozen=True):
     run_id: str | None
 
 
-STRAYS = ("turns", "messages", "states", "runs", "steps", "signals", "operations")
+class LostAnswer(msgspec.Struct, frozen=True):
+    """An item whose answer has something left to do that is not being done."""
+
+    graph_id: str
+    review_id: str
+    status: str
+    write: str
+    delivery: str
+    due_at_ms: int | None
+
+
+STRAYS = ("turns", "messages", "states", "runs", "steps", "signals", "operations", "review_waiters", "review_comments")
 
 
 def schema(tx: Transaction) -> int:
@@ -131,6 +142,11 @@ def taken_by_nobody(tx: Transaction, span: Span) -> list[TakenSignal]:
 
 def lost_runs(tx: Transaction, span: Span, since_ms: int) -> list[LostRun]:
     return tx.all("doctor_runs", LostRun, since_ms=since_ms, **span.params)
+
+
+def lost_answers(tx: Transaction, late_ms: int, limit: int) -> list[LostAnswer]:
+    """Those that should have been written and delivered before `late_ms`, or never will be."""
+    return tx.all("doctor_reviews", LostAnswer, late_ms=late_ms, limit=limit)
 
 
 def strays(tx: Transaction, noun: str) -> int:

@@ -135,3 +135,31 @@ where not exists (
   where turn.graph_id = operation.graph_id and turn.instance_id = operation.instance_id
   and turn.number = operation.turn and operation.position <= turn.step_count
 )
+
+-- doctor_stray_review_waiters
+-- Turns that wait for the answer to no item.
+select count(*) from review_waiter
+where not exists (
+  select 1 from review where review.graph_id = review_waiter.graph_id and review.review_id = review_waiter.review_id
+)
+
+-- doctor_stray_review_comments
+-- Comments on no item.
+select count(*) from review_comment
+where not exists (
+  select 1 from review where review.graph_id = review_comment.graph_id and review.review_id = review_comment.review_id
+)
+
+-- doctor_reviews
+-- Items whose answer is forgotten, late, or told to some who wait and not to others.
+select graph_id, review_id, status, write, delivery, due_at_ms from review
+where (due_at_ms is null and (write = 'pending' or delivery = 'pending'))
+or (due_at_ms is not null and (status <> 'answered' or delivery <> 'pending'))
+or due_at_ms < :late_ms
+or (status = 'answered' and delivery <> 'pending' and exists (
+  select 1 from review_waiter
+  where review_waiter.graph_id = review.graph_id and review_waiter.review_id = review.review_id
+  and review_waiter.outcome = 'waiting'
+))
+order by graph_id, review_id
+limit :limit

@@ -380,9 +380,9 @@ def test_an_answer_that_nobody_takes_does_not_stop_the_writer(
         raise ValueError("no")
 
     with writing.held():
-        cancelled = writing.submit(add("a"))
+        writing.database.submit(Job(add("a"), fail, None))  # first: sinks are told in this order
+        cancelled = writing.submit(add("b"))
         cancelled.cancel()
-        writing.database.submit(Job(add("b"), fail, None))
 
     assert (writing.run(add("c")), writing.names()) == (1, ["a", "b", "c"])
     assert "1 finished jobs were not answered" in caplog.text

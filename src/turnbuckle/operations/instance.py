@@ -91,9 +91,9 @@ def send(tx: Transaction, graph_id: str, request: WorkflowMessageRequest) -> tur
         assert known is not None
         return _admitted(instance, known)
     inbox = Inbox(tx, instance)
-    admitted = turn.append(tx, inbox, message_id, body, origin)
+    admitted = turn.append(tx, inbox, asked, origin)
     inbox.save()
-    return turn.Changed(graph_id, request.workflow_id, admitted.number)
+    return answers.of_turn(admitted, instance.version, [], [], tx.now_ms, None)  # a new turn has no steps, no signals
 
 
 def _admitted(instance: Instance, known: Message) -> turn.Changed | WorkflowTurn:

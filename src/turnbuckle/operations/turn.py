@@ -165,17 +165,19 @@ def _continue(tx: Transaction, inbox: Inbox, head: Turn, request: WorkflowTurnCo
     origin = WorkflowMessageOrigin(
         kind="continuation", message_id=answers.text(before.message_id), turn=head.number, revision=revision
     )
-    return append(tx, inbox, ids.continuation_id(prefix), body, msgspec.json.encode(origin)).number
+    where = (head.graph_id, head.instance_id, 0)
+    asked = Message(*where, ids.continuation_id(prefix), fingerprint(body), body, len(body), tx.now_ms)
+    return append(tx, inbox, asked, msgspec.json.encode(origin)).turn.number
 
 
-def append(tx: Transaction, inbox: Inbox, message_id: bytes, body: bytes, origin: bytes | None) -> Turn:
-    """A message at the inbox tail, as its turn."""
-    instance, now_ms = inbox.instance, tx.now_ms
-    turn = rules.admit(instance.graph_id, instance.instance_id, instance.last_turn + 1, origin, now_ms)
-    where = (instance.graph_id, instance.instance_id, turn.number)
-    messages.add(tx, Message(*where, message_id, fingerprint(body), body, len(body), now_ms))
+def append(tx: Transaction, inbox: Inbox, message: Message, origin: bytes | None) -> Whole:
+    """The message at the inbox tail, as its turn; it gets its number here."""
+    number = inbox.instance.last_turn + 1
+    admitted = msgspec.structs.replace(message, number=number)
+    turn = rules.admit(message.graph_id, message.instance_id, number, origin, tx.now_ms)
+    messages.add(tx, admitted)
     inbox.admit(turn)
-    return turn
+    return Whole(turn, None, admitted, None)
 
 
 def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Changed:

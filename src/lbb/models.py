@@ -515,9 +515,64 @@ class NamedWorkflowRequest(WireModel):
     workflow: WorkflowWorkerType
 
 
+class NamedWorkflowRunAnswer(WireModel):
+    """One run with its model calls, at most 1,000."""
+
+    calls: list[ModelCallRow]
+    calls_truncated: bool
+    run: WorkflowRunSummary
+
+
 class NamedWorkflowRunResponse(WireModel):
     queued: bool
     workflow: NamedWorkflow
+
+
+class NamedWorkflowRunResult(WireModel):
+    """What a run did with one input."""
+
+    at_ms: int
+    cost_micro_usd: int | None = None
+    error: str | None = None
+    id: str
+    iri: str | None = None
+    label: str
+    outcome: Literal["duplicate", "failed", "no_value", "review", "written"] | str
+    region: WorkflowRunRegion | None = None
+    run: str
+    turn: int
+    values: list[WorkflowRunValue]
+
+
+class NamedWorkflowRunResultCounts(WireModel):
+    counts: WorkflowRunCounts
+    inputs: int
+    listed: int
+
+
+class NamedWorkflowRunResultsResponse(WireModel):
+    """Newest run first, each in the order it told of its inputs."""
+
+    data: list[NamedWorkflowRunResult]
+    has_more: bool
+    next_cursor: str | None = None
+    object: Literal["list"] | str
+    run_counts: NamedWorkflowRunResultCounts | None = None
+
+
+class NamedWorkflowRunStats(WireModel):
+    """What the runs did that began in the last hours. Usage and counts are of the newest 10,000 at most."""
+
+    counts: WorkflowRunCounts
+    from_ms: int
+    hours: int
+    name: str
+    outcomes: dict[str, int]
+    running_ms: int
+    runs: int
+    to_ms: int
+    truncated: bool
+    usage: WorkflowRunUsage
 
 
 class NamedWorkflowRunsResponse(WireModel):
@@ -1193,22 +1248,6 @@ class WorkflowEffectsResponse(WireModel):
     next_after: str | None = None
 
 
-class WorkflowEventsMessage(WireModel):
-    """What one batch sends. The events are in the blob, a JSON list in the order they came."""
-
-    blob: str
-    bytes: int
-    count: int
-    first_received_at: int
-    graph: str
-    last_received_at: int
-    origin: Any = None
-    shard: int
-    trigger: str
-    type: Literal["events"] | str | None = None
-    workflow: str
-
-
 class WorkflowFence(WireModel):
     """The commit is made only while the token holds the turn."""
 
@@ -1556,23 +1595,6 @@ class WorkflowRunsResponse(WireModel):
     runs: list[WorkflowRunSummary]
 
 
-class WorkflowScheduleMessage(WireModel):
-    """What one slot sends."""
-
-    as_of_commit_seq: int
-    changed: bool
-    due_at: int
-    graph: str
-    manual: bool | None = None
-    missed: int
-    origin: Any = None
-    previous_due_at: int | None
-    since_commit_seq: int
-    trigger: str
-    type: Literal["schedule"] | str | None = None
-    workflow: str
-
-
 class WorkflowScheduleSettings(WireModel):
     """Either `cron`, five fields read in `time_zone`, or `every`, a fixed interval that no clock change moves."""
 
@@ -1617,21 +1639,6 @@ class WorkflowSpend(WireModel):
     month: str
 
 
-class WorkflowStarter(WireModel):
-    available: bool
-    id: str
-    runs_in: Literal["lbb", "worker"] | str
-    title: str
-    unavailable_reason: str | None = None
-    version: str
-
-
-class WorkflowStartersResponse(WireModel):
-    data: list[WorkflowStarter]
-    has_more: bool
-    object: Literal["list"] | str
-
-
 class WorkflowStatus(WireModel):
     active_runs: int
     archive_error: bool
@@ -1654,13 +1661,6 @@ class WorkflowStepCheckpoint(WireModel):
     output: Any
     signal_name: str | None = None
     wake_at_ms: int | None = None
-
-
-class WorkflowStreamEventsResponse(WireModel):
-    accepted: int
-    duplicates: int
-    pending: int
-    workflow: str
 
 
 class WorkflowStreamSettings(WireModel):
@@ -1977,7 +1977,12 @@ __all__ = [
     "NamedWorkflowDetails",
     "NamedWorkflowPauseRequest",
     "NamedWorkflowRequest",
+    "NamedWorkflowRunAnswer",
     "NamedWorkflowRunResponse",
+    "NamedWorkflowRunResult",
+    "NamedWorkflowRunResultCounts",
+    "NamedWorkflowRunResultsResponse",
+    "NamedWorkflowRunStats",
     "NamedWorkflowRunsResponse",
     "NamedWorkflowShardState",
     "NamedWorkflowStatus",
@@ -2054,7 +2059,6 @@ __all__ = [
     "WorkflowClaimPair",
     "WorkflowEffect",
     "WorkflowEffectsResponse",
-    "WorkflowEventsMessage",
     "WorkflowFence",
     "WorkflowGate",
     "WorkflowInFlight",
@@ -2091,17 +2095,13 @@ __all__ = [
     "WorkflowRunUsage",
     "WorkflowRunValue",
     "WorkflowRunsResponse",
-    "WorkflowScheduleMessage",
     "WorkflowScheduleSettings",
     "WorkflowServedPair",
     "WorkflowServedResponse",
     "WorkflowShardTurn",
     "WorkflowSpend",
-    "WorkflowStarter",
-    "WorkflowStartersResponse",
     "WorkflowStatus",
     "WorkflowStepCheckpoint",
-    "WorkflowStreamEventsResponse",
     "WorkflowStreamSettings",
     "WorkflowTriggerMessage",
     "WorkflowTurn",

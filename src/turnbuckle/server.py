@@ -13,6 +13,8 @@ from turnbuckle import upkeep
 from turnbuckle.config import Config
 from turnbuckle.http.app import App
 from turnbuckle.http.bounded_head import BoundedHeadProtocol
+from turnbuckle.pump import Pump
+from turnbuckle.sparql.folder import own_folder
 from turnbuckle.store.database import Database, open_database
 
 _DRAIN_S = 10  # for requests in flight; long polls are answered at once
@@ -33,12 +35,13 @@ def serve(
         contextlib.closing(socket.create_server((config.host, config.port), backlog=_BACKLOG)) as listening,
         _only_server(config, is_fresh),
         contextlib.closing(open_database(config.store)) as database,
+        own_folder(config.index_folder) as index,
     ):
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # without uvloop nobody else does that
         if prepare is not None:
             prepare(database)
         with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
-            runner.run(_serve(App(database, config), listening, ready))
+            runner.run(_serve(App(database, config, index), listening, ready))
 
 
 def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]:
@@ -52,14 +55,17 @@ def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]
 
 async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
     app.bind(asyncio.get_running_loop())
-    work = asyncio.create_task(upkeep.run(app.store))
+    pump = Pump(app.store)
+    app.room.follow(pump.hear)
+    work = [asyncio.create_task(loop) for loop in (upkeep.run(app.store), pump.run())]
     try:
         await _Server(app, listening, ready).serve(sockets=[listening])
     finally:
-        work.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await work
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
         await app.activities.aclose()
+        app.close()
 
 
 class _Server(uvicorn.Server):

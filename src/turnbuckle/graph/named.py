@@ -174,3 +174,14 @@ def is_same(old: Named, new: Named) -> bool:
         "budget_micro_usd",
     )
     return all(getattr(old, name) == getattr(new, name) for name in asked)
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------
+
+
+def missing(name: str) -> Refused:
+    return Refused("named_workflow_not_found", f"there is no workflow {name[:80]!r} in this graph")
+
+
+def bad_cursor(cursor: str) -> Refused:
+    return Refused("invalid_param", f"cursor: got {cursor[:80]!r}, expected the next_cursor of a page", param="cursor")

@@ -156,16 +156,18 @@ def woken(scope: Scope, change: Change) -> Wake | None:
 
 
 def led_to(scope: Scope, change: Change) -> dict[str, frozenset[str]]:
-    """The relations whose sources the change wakes, with the names of the fields it touched."""
-    if not scope.links or change.class_id in scope.owned_classes:
+    """The relations whose sources the change wakes, with the names of the fields it touched.
+
+    A record that comes or goes brings or ends links, and those wake their sources by themselves.
+    """
+    if not scope.links or change.kind in (CREATED, REMOVED) or change.class_id in scope.owned_classes:
         return {}
     tokens = set(_tokens(change))
     if change.class_id in scope.classes:
         tokens -= scope.ignored  # what the workflow wrote on one instance is no news for another that links to it
-    is_whole = change.kind in (CREATED, REMOVED)
     found = {}
     for relation, steps in scope.links.items():
-        names = frozenset(name for token, name in steps.items() if is_whole or token in tokens)
+        names = frozenset(name for token, name in steps.items() if token in tokens)
         if names:
             found[relation] = names
     return found

@@ -6,6 +6,7 @@ its call passes it on, so no wake-up is lost with a closed connection.
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 
 from turnbuckle.store.transaction import Announcement, Topic
 
@@ -27,10 +28,17 @@ class WaitingRoom:
         self._loop = loop
         self._waiters: dict[Topic, OrderedDict[Waiter, None]] = {}
         self._timers: dict[Topic, asyncio.TimerHandle] = {}
+        self._followers: list[Callable[[list[Announcement]], None]] = []
         self.is_closed = False
+
+    def follow(self, follower: Callable[[list[Announcement]], None]) -> None:
+        """Tell it of everything that is announced, on the loop; it does nothing but take a note."""
+        self._followers.append(follower)
 
     def announce(self, announcements: list[Announcement], now_ms: int) -> None:
         """Call those who wait for what is there now; set an alarm for what will be."""
+        for follower in self._followers:
+            follower(announcements)
         for topic, at_ms in announcements:
             if topic not in self._waiters:
                 continue

@@ -37,7 +37,7 @@ def list_page(tx: Transaction, graph_id: str, query: ModelCallsQuery) -> ModelCa
     found = calls.page(tx, graph_id, first, before, query.job, query.limit + 1)
     page = found[: query.limit]
     return ModelCallsResponse(
-        calls=[ModelCallRow(**_row(call)) for call in page],
+        calls=[row(call) for call in page],
         next_after=page[-1].id if len(found) > query.limit else None,
     )
 
@@ -62,7 +62,7 @@ def get(tx: Transaction, graph_id: str, query: ModelCallQuery, caller: Caller) -
         raise Refused("model_call_not_found", f"there is no call {query.id!r} in this graph")
     return ModelCallResponse(
         call=ModelCall(
-            **_row(call),
+            **_fields(call),
             graph=caller.graph,
             input=Raw(call.input),
             output=Raw(call.output),
@@ -72,7 +72,12 @@ def get(tx: Transaction, graph_id: str, query: ModelCallQuery, caller: Caller) -
     )
 
 
-def _row(call: Call) -> dict[str, Any]:
+def row(call: Call) -> ModelCallRow:
+    """The call as a list shows it."""
+    return ModelCallRow(**_fields(call))
+
+
+def _fields(call: Call) -> dict[str, Any]:
     return {
         "id": call.id,
         "at_ms": call.at_ms,

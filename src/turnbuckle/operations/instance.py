@@ -110,9 +110,9 @@ def control(tx: Transaction, graph_id: str, request: WorkflowInstanceControlRequ
             inbox.instance = rules.pause(inbox.instance, tx.now_ms)
         case "resume":
             inbox.instance = rules.resume(inbox.instance, tx.now_ms)
-            _hurry(tx, inbox, request.action)
+            hurry(tx, inbox, request.action)
         case "wake":
-            _hurry(tx, inbox, request.action)
+            hurry(tx, inbox, request.action)
         case "retry":
             head = rules.check_head(inbox.instance, inbox.head, _number(request), request.action)
             inbox.put(turn_rules.retry(head, tx.now_ms))
@@ -133,7 +133,8 @@ def _number(request: WorkflowInstanceControlRequest) -> int:
     return request.turn
 
 
-def _hurry(tx: Transaction, inbox: Inbox, action: str) -> None:
+def hurry(tx: Transaction, inbox: Inbox, action: str) -> None:
+    """Make the head ready now, where `action` may."""
     if rules.may_hurry(inbox.head, action):
         assert inbox.head is not None
         inbox.put(turn_rules.hurry(inbox.head, tx.now_ms))

@@ -1,5 +1,7 @@
 """Named workflows, their shards, and the messages of theirs that are on their way."""
 
+from typing import NamedTuple
+
 from turnbuckle.engine.run import Run
 from turnbuckle.graph.named import Flight, Named, Shard
 from turnbuckle.store.transaction import Transaction
@@ -89,3 +91,36 @@ def runs(tx: Transaction, graph_id: str, workflow: str, outcome: str | None, bef
 
 def run(tx: Transaction, graph_id: str, workflow: str, run_id: str) -> Run | None:
     return tx.one("named_run", Run, graph_id=graph_id, workflow=workflow, run_id=run_id)
+
+
+def run_totals(tx: Transaction, graph_id: str, workflow: str, first: str) -> list[tuple[str, int, int]]:
+    """(outcome, runs, milliseconds) of runs whose ids are not before `first`."""
+    rows = tx.rows("named_run_totals", graph_id=graph_id, workflow=workflow, first=first)
+    return [(outcome, int(runs), int(ms)) for outcome, runs, ms in rows]
+
+
+def run_reports(
+    tx: Transaction, graph_id: str, workflow: str, first: str, limit: int
+) -> list[tuple[bytes | None, bytes | None]]:
+    """Usage and results of the newest runs whose ids are not before `first`."""
+    rows = tx.rows("named_run_reports", graph_id=graph_id, workflow=workflow, first=first, limit=limit)
+    return [(usage, results) for usage, results in rows]
+
+
+class Told(NamedTuple):
+    """What a run told of its inputs."""
+
+    run_id: str
+    turn: int
+    at_ms: int
+    results: bytes
+
+
+def run_results(
+    tx: Transaction, graph_id: str, workflow: str, run_id: str | None, through: str, limit: int
+) -> list[Told]:
+    """Newest first, from the run `through` on; of all runs or of one."""
+    rows = tx.rows(
+        "named_run_results", graph_id=graph_id, workflow=workflow, run_id=run_id, through=through, limit=limit
+    )
+    return [Told(*row) for row in rows]

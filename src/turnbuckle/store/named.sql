@@ -93,3 +93,25 @@ limit :limit
 -- One run of a workflow. Index: run_of_workflow.
 select {run.columns} from run
 where graph_id = :graph_id and workflow = :workflow and run_id = :run_id
+
+-- named_run_totals
+-- How runs ended that began since a time, and how long they took. Index: run_of_workflow.
+select outcome, count(*), sum(ended_at_ms - started_at_ms) from run
+where graph_id = :graph_id and workflow = :workflow and run_id >= :first
+group by outcome
+
+-- named_run_reports
+-- What runs told that began since a time, the newest first. Index: run_of_workflow.
+select usage, results from run
+where graph_id = :graph_id and workflow = :workflow and run_id >= :first
+and (usage is not null or results is not null)
+order by run_id desc
+limit :limit
+
+-- named_run_results
+-- Runs that told what they did with their inputs, the newest first. Index: run_of_workflow.
+select run_id, turn, ended_at_ms, results from run
+where graph_id = :graph_id and workflow = :workflow and run_id <= :through and results is not null
+and (cast(:run_id as text) is null or run_id = :run_id)
+order by run_id desc
+limit :limit

@@ -7,8 +7,9 @@ from msgspec import Meta
 
 from turnbuckle.wire import limits
 from turnbuckle.wire.base import Answer, AtMs, Count, Json, Name, Request
+from turnbuckle.wire.call import ModelCallRow
 from turnbuckle.wire.instance import InstanceStatus, OnExhausted
-from turnbuckle.wire.run import WorkflowRunSummary
+from turnbuckle.wire.run import WorkflowRunCounts, WorkflowRunInput, WorkflowRunSummary, WorkflowRunUsage
 from turnbuckle.wire.schedule import WorkflowScheduleSettings
 from turnbuckle.wire.stream import WorkflowStreamSettings
 from turnbuckle.wire.watch import Term, WorkflowInFlight, WorkflowPass, WorkflowWatch, WorkflowWatchRequest
@@ -245,21 +246,6 @@ class TriggeredWorkflowsResponse(Answer, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class WorkflowStarter(Answer, frozen=True, kw_only=True):
-    id: str
-    version: str
-    title: str
-    runs_in: Literal["worker", "lbb"]
-    available: bool
-    unavailable_reason: str | None = None
-
-
-class WorkflowStartersResponse(Answer, frozen=True, kw_only=True):
-    object: Literal["list"]
-    data: list[WorkflowStarter]
-    has_more: bool
-
-
 # -- runs of all its shards --------------------------------------------------------------------------------------
 
 
@@ -280,3 +266,70 @@ class NamedWorkflowRunsResponse(Answer, frozen=True, kw_only=True):
     data: list[WorkflowRunSummary]
     has_more: bool
     next_cursor: str | None = None
+
+
+class NamedWorkflowRunQuery(Request, frozen=True, kw_only=True):
+    name: str
+    id: str
+
+
+class NamedWorkflowRunAnswer(Answer, omit_defaults=False, frozen=True, kw_only=True):
+    """One run with its model calls, at most 1,000."""
+
+    run: WorkflowRunSummary
+    calls: list[ModelCallRow]
+    calls_truncated: bool
+
+
+class NamedWorkflowRunStatsQuery(Request, frozen=True, kw_only=True):
+    name: str
+    hours: Annotated[int, Meta(ge=1, le=168)] = 24
+
+
+class NamedWorkflowRunStats(Answer, omit_defaults=False, frozen=True, kw_only=True):
+    """What the runs did that began in the last hours. Usage and counts are of the newest 10,000 at most."""
+
+    name: str
+    hours: Count
+    from_ms: AtMs
+    to_ms: AtMs
+    runs: Count
+    outcomes: dict[str, int]
+    running_ms: Count  # the runs' durations together
+    usage: WorkflowRunUsage
+    counts: WorkflowRunCounts
+    truncated: bool  # there were more runs than usage and counts tell of
+
+
+class NamedWorkflowRunResultsQuery(Request, frozen=True, kw_only=True):
+    name: str
+    run: str | None = None  # its id
+    outcome: str | None = None  # a list with commas: written, review, no_value, failed, duplicate
+    iri: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=limits.PAGE_MAX)] = limits.PAGE_DEFAULT
+    cursor: str | None = None
+
+
+class NamedWorkflowRunResult(WorkflowRunInput, omit_defaults=True, frozen=True, kw_only=True):
+    """What a run did with one input."""
+
+    id: str
+    run: str
+    turn: Count
+    at_ms: AtMs
+
+
+class NamedWorkflowRunResultCounts(Answer, omit_defaults=False, frozen=True, kw_only=True):
+    counts: WorkflowRunCounts
+    inputs: Count  # what the run told of
+    listed: Count  # what of it was kept
+
+
+class NamedWorkflowRunResultsResponse(Answer, frozen=True, kw_only=True):
+    """Newest run first, each in the order it told of its inputs."""
+
+    object: Literal["list"]
+    data: list[NamedWorkflowRunResult]
+    has_more: bool
+    next_cursor: str | None = None
+    run_counts: NamedWorkflowRunResultCounts | None = None

@@ -5,12 +5,12 @@ import msgspec
 from turnbuckle.http.endpoints.activity import ACTIVITIES
 from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endpoint, Method, Role
 from turnbuckle.http.endpoints.engine import ENGINE
-from turnbuckle.http.endpoints.graph import GRAPH_MODELS
-from turnbuckle.http.endpoints.named import NAMED_MODELS
-from turnbuckle.http.endpoints.query import QUERY_MODELS
+from turnbuckle.http.endpoints.graph import GRAPH, GRAPH_MODELS
+from turnbuckle.http.endpoints.named import NAMED, NAMED_MODELS
+from turnbuckle.http.endpoints.query import QUERY, QUERY_MODELS
 from turnbuckle.http.endpoints.review import REVIEW
 
-ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *ACTIVITIES, *REVIEW)
+ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *GRAPH, *ACTIVITIES, *REVIEW, *QUERY, *NAMED)
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
 MODELS: tuple[type[msgspec.Struct], ...] = (

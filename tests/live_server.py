@@ -44,4 +44,5 @@ def live_server(database: Database) -> Iterator[str]:
 
 async def _serve(server: uvicorn.Server, app: App, listening: socket.socket) -> None:
     app.bind(asyncio.get_running_loop())
-    await server.serve(sockets=[listening])
+    with contextlib.closing(app):
+        await server.serve(sockets=[listening])

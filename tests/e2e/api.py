@@ -80,5 +80,6 @@ async def serving(store: OpenStore, *, workflows: bool = True) -> AsyncIterator[
     app = App(store.database, Config(data=Path("unused"), workflows=workflows))
     app.bind(asyncio.get_running_loop())
     transport, headers = httpx.ASGITransport(cast(Any, app)), {"authorization": f"Bearer {KEY}"}
-    async with httpx.AsyncClient(transport=transport, base_url="http://app", headers=headers) as client:
-        yield Api(app, store, client)
+    with contextlib.closing(app):
+        async with httpx.AsyncClient(transport=transport, base_url="http://app", headers=headers) as client:
+            yield Api(app, store, client)

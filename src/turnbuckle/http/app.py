@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,11 +27,13 @@ from turnbuckle.http.failures import envelope
 from turnbuckle.http.longpoll import LongPoll
 from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
+from turnbuckle.http.sparql import Sparql
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.http.waiting import WaitingRoom
 from turnbuckle.models.roster import open_models
-from turnbuckle.operations import graph, review, turn
+from turnbuckle.operations import graph, query, review, turn
 from turnbuckle.operations.caller import Caller
+from turnbuckle.sparql.index import Index, Limits
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire.effect import read_mark
@@ -47,8 +50,10 @@ _VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
 class App:
     """One server process's HTTP face over one database."""
 
-    def __init__(self, database: Database, config: Config) -> None:
+    def __init__(self, database: Database, config: Config, index: Path | None = None) -> None:
+        """`index` is the folder of its SPARQL index; without one it has one that goes with it."""
         self.config = config
+        self._index_folder = index
         self._database = database
         self._models = open_models(config.models, is_dev=config.mode == "dev", mock_answers=config.mock_answers)
         for line in self._models.described():
@@ -67,6 +72,9 @@ class App:
         self.served = Served(self.room, self._database.clock())
         poll = LongPoll(self.store, self.room, self.served)
         self.activities = Activities(self.store, self.room, self._models)
+        most = Limits(query_s=self.config.sparql_query_ms / 1_000, memory_bytes=self.config.sparql_memory_bytes)
+        self.index = Index(self._index_folder, most)
+        self.sparql = Sparql(self.store, self.index)
         self._conductors: dict[Callable[..., Any], Conductor] = {  # what is more, or less, than one transaction
             turn.claim: poll.claim,
             turn.get: poll.finished,
@@ -74,6 +82,7 @@ class App:
             Activities.reason: self.activities.reason,
             Activities.decide: self.activities.decide,
             Activities.embed: self.activities.embed,
+            query.sparql_text: self.sparql.query,
             review.answer: partial(reviews.answer, self.store),
         }
 
@@ -88,6 +97,10 @@ class App:
         self._database.listener = announce
         self._database.attach(loop)
 
+    def close(self) -> None:
+        """End what it has running beside its loop."""
+        self.index.close()
+
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} here")
@@ -97,6 +110,8 @@ class App:
             status, kind, content = 200, *await self._answer(request)
         except Refused as refused:
             status, kind, content = refused.kind.status, _JSON, envelope(refused, request_id)
+            if refused.retry_after_s is not None:
+                more = [(b"retry-after", str(refused.retry_after_s).encode())]
             if status == HTTPStatus.METHOD_NOT_ALLOWED:
                 more = [(b"allow", self._methods[request.path].encode())]
         except ClientGone:

@@ -12,6 +12,7 @@ from turnbuckle.sparql.frames import Failed, Query, Rows
 
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 _PLACE = re.compile(r"error at (\d+):(\d+)")  # pyoxigraph has the place in its message only
+_MESSAGE_CHARS = 160
 _LOOK_EVERY = 1_024  # rows between two looks at whether somebody still waits
 
 
@@ -36,9 +37,14 @@ def begin(store: ox.Store, query: Query, named_graphs: Callable[[], list[Any]]) 
     except SyntaxError as exc:
         place = _PLACE.search(str(exc))
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
-        raise Stopped(Failed("syntax", str(exc), line, column)) from exc
+        raise Stopped(Failed("syntax", _cut(str(exc)), line, column)) from exc
     except (RuntimeError, ValueError, PermissionError) as exc:  # an unknown function, an outside request
         raise Stopped(Failed("refused", str(exc))) from exc
+
+
+def _cut(message: str) -> str:
+    """pyoxigraph lists all that could follow, down to ranges of characters."""
+    return message if len(message) <= _MESSAGE_CHARS else message[:_MESSAGE_CHARS] + "…"
 
 
 def finish(results: Any, query: Query, is_cancelled: Callable[[], bool], began_at: float) -> Rows:

@@ -179,6 +179,7 @@ class Engine:
     def _close(self) -> None:
         self._is_open = False
         self._app.room.close()
+        self._app.close()
         self._database.close()
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:

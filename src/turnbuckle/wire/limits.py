@@ -167,7 +167,7 @@ GRAPHS_PAGE_MAX = 1_000
 # SPARQL and RDF
 SPARQL_CHARS = 256 * KIB  # of a query
 SPARQL_PAGE_ROWS = 10_000  # of one answer; also what is sent without `limit`
-SPARQL_ROWS = 1_000_000  # of a whole answer: its rows are counted to the end
+SPARQL_ROWS = 250_000  # of a whole answer: its rows are counted to the end
 SPARQL_RESULT_BYTES = 32 * MIB  # of one page
 SPARQL_MS = 10 * SECOND_MS  # a query that runs longer is ended
 SPARQL_WAIT_MS = 10 * SECOND_MS  # for the index to have a commit, or for a place among running queries

@@ -1248,6 +1248,22 @@ class WorkflowEffectsResponse(WireModel):
     next_after: str | None = None
 
 
+class WorkflowEventsMessage(WireModel):
+    """What one batch sends. The events are in the blob, a JSON list in the order they came."""
+
+    blob: str
+    bytes: int
+    count: int
+    first_received_at: int
+    graph: str
+    last_received_at: int
+    origin: Any = None
+    shard: int
+    trigger: str
+    type: Literal["events"] | str | None = None
+    workflow: str
+
+
 class WorkflowFence(WireModel):
     """The commit is made only while the token holds the turn."""
 
@@ -1595,6 +1611,23 @@ class WorkflowRunsResponse(WireModel):
     runs: list[WorkflowRunSummary]
 
 
+class WorkflowScheduleMessage(WireModel):
+    """What one slot sends."""
+
+    as_of_commit_seq: int
+    changed: bool
+    due_at: int
+    graph: str
+    manual: bool | None = None
+    missed: int
+    origin: Any = None
+    previous_due_at: int | None
+    since_commit_seq: int
+    trigger: str
+    type: Literal["schedule"] | str | None = None
+    workflow: str
+
+
 class WorkflowScheduleSettings(WireModel):
     """Either `cron`, five fields read in `time_zone`, or `every`, a fixed interval that no clock change moves."""
 
@@ -1661,6 +1694,13 @@ class WorkflowStepCheckpoint(WireModel):
     output: Any
     signal_name: str | None = None
     wake_at_ms: int | None = None
+
+
+class WorkflowStreamEventsResponse(WireModel):
+    accepted: int
+    duplicates: int
+    pending: int
+    workflow: str
 
 
 class WorkflowStreamSettings(WireModel):
@@ -2059,6 +2099,7 @@ __all__ = [
     "WorkflowClaimPair",
     "WorkflowEffect",
     "WorkflowEffectsResponse",
+    "WorkflowEventsMessage",
     "WorkflowFence",
     "WorkflowGate",
     "WorkflowInFlight",
@@ -2095,6 +2136,7 @@ __all__ = [
     "WorkflowRunUsage",
     "WorkflowRunValue",
     "WorkflowRunsResponse",
+    "WorkflowScheduleMessage",
     "WorkflowScheduleSettings",
     "WorkflowServedPair",
     "WorkflowServedResponse",
@@ -2102,6 +2144,7 @@ __all__ = [
     "WorkflowSpend",
     "WorkflowStatus",
     "WorkflowStepCheckpoint",
+    "WorkflowStreamEventsResponse",
     "WorkflowStreamSettings",
     "WorkflowTriggerMessage",
     "WorkflowTurn",

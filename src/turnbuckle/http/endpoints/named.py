@@ -27,6 +27,8 @@ from turnbuckle.wire.named import (
     TriggeredWorkflowsQuery,
     TriggeredWorkflowsResponse,
 )
+from turnbuckle.wire.schedule import WorkflowScheduleMessage
+from turnbuckle.wire.stream import WorkflowEventsMessage, WorkflowStreamEventsResponse
 from turnbuckle.wire.watch import (
     WorkflowQueueQuery,
     WorkflowQueueResponse,
@@ -167,4 +169,10 @@ NAMED: tuple[Endpoint, ...] = (
         roles=READERS,
     ),
 )
-NAMED_MODELS: tuple[type[msgspec.Struct], ...] = (WorkflowTriggerMessage,)
+# The messages of triggers: the SDK reads them, and breaks without their models.
+NAMED_MODELS: tuple[type[msgspec.Struct], ...] = (
+    WorkflowEventsMessage,
+    WorkflowScheduleMessage,
+    WorkflowStreamEventsResponse,
+    WorkflowTriggerMessage,
+)

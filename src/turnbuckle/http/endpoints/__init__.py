@@ -10,7 +10,7 @@ from turnbuckle.http.endpoints.named import NAMED, NAMED_MODELS
 from turnbuckle.http.endpoints.query import QUERY, QUERY_MODELS
 from turnbuckle.http.endpoints.review import REVIEW
 
-ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *GRAPH, *ACTIVITIES, *REVIEW, *QUERY, *NAMED, *QUERY)
+ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *GRAPH, *ACTIVITIES, *REVIEW, *QUERY, *NAMED)
 
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
 MODELS: tuple[type[msgspec.Struct], ...] = (

@@ -10,7 +10,7 @@ from functools import partial
 
 from turnbuckle.http import reviews
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import upkeep
+from turnbuckle.operations import graph, upkeep
 from turnbuckle.store.database import Lane
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.errors import Refused
@@ -18,6 +18,7 @@ from turnbuckle.wire.errors import Refused
 log = logging.getLogger("turnbuckle.upkeep")
 SETTLE_EVERY_S = 0.2
 ANSWERS_EVERY_S = 0.2
+CLEAR_EVERY_S = 5.0
 PRUNE_EVERY_S = 60.0
 SWEEP_EVERY_S = 3_700.0  # a little over the hour that two sweeps of blobs must lie apart
 
@@ -27,6 +28,7 @@ async def run(store: AsyncStore) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_every(SETTLE_EVERY_S, lambda: settle(store)))
         tasks.create_task(_every(ANSWERS_EVERY_S, lambda: reviews.act_on_due(store)))
+        tasks.create_task(_every(CLEAR_EVERY_S, lambda: clear_deleted_graphs(store)))
         tasks.create_task(_every(PRUNE_EVERY_S, lambda: prune(store)))
         tasks.create_task(_every(SWEEP_EVERY_S, lambda: sweep_blobs(store)))
 
@@ -47,6 +49,12 @@ async def settle(store: AsyncStore) -> None:
     next_due_at, now_ms = await store.read(lambda tx: (upkeep.next_due_at(tx), tx.now_ms))
     if next_due_at is not None and next_due_at <= now_ms:
         await _until_done(store, upkeep.settle, Lane.TURNS)
+
+
+async def clear_deleted_graphs(store: AsyncStore) -> None:
+    """Remove what deleted graphs have left."""
+    if await store.read(graph.has_deleted):
+        await _until_done(store, graph.clear_deleted, Lane.BULK)
 
 
 async def prune(store: AsyncStore) -> None:

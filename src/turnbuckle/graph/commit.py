@@ -257,11 +257,9 @@ class _Draft:
                 self.skipped_edges.append(SkippedEdge(path=link.path, reason="unchanged"))
                 continue
             source, relation, target = link.triple
-            others = (
-                targets.get((source, relation), set()) - {target},
-                sources.get((target, relation), set()) - {source},
-            )
-            if (too_many := _too_many(link, *others)) is not None:
+            other_targets = targets.get((source, relation), set()) - {target}
+            other_sources = sources.get((target, relation), set()) - {source}
+            if (too_many := _too_many(link, other_targets, other_sources)) is not None:
                 self.bad.append(too_many)
                 continue
             there.add(link.triple)

@@ -48,6 +48,10 @@ class Admission:
             self._cache[asked] = (time.monotonic() + _CACHE_S, admitted)
         return admitted
 
+    def forget(self) -> None:
+        """Look again at keys and graphs."""
+        self._cache.clear()
+
     async def _look(self, endpoint: Endpoint, request: Request) -> Admitted:
         query = request.query()
         stack, name = query.pop("stack", None), query.pop("graph", "main")

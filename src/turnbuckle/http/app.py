@@ -24,6 +24,7 @@ from turnbuckle.http.activities import Activities
 from turnbuckle.http.admission import Admission, Admitted
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
+from turnbuckle.http.imports import Imports
 from turnbuckle.http.longpoll import LongPoll
 from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
@@ -84,11 +85,14 @@ class App:
             Activities.embed: self.activities.embed,
             query.sparql_text: self.sparql.query,
             review.answer: partial(reviews.answer, self.store),
+            Imports.post: Imports(self.store).post,
         }
 
         thread = threading.get_ident()
 
         def announce(announced: list[Announcement]) -> None:
+            if any(topic[0] == "deleted" for topic, _ in announced):
+                self._admission.forget()  # a name that is made again at once is another graph
             if threading.get_ident() == thread:
                 self.room.announce(announced, self._database.clock())
             elif not loop.is_closed():

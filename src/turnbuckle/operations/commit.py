@@ -48,12 +48,12 @@ def commit(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Cal
         commit_log.check_fence(tx, graph_id, body.workflow_fence)
     plan = _plan(tx, head, body)
     if plan.is_empty:
-        return _answer(plan, commit_log.remember(tx, head, key, body_hash, is_no_op=True))
+        return _answer(plan, commit_log.remember(tx, head, key, body_hash, None))
     observed_at_ms = None if body.observed_at is None else values.moment_ms(body.observed_at, "observed_at")
     after = commit_log.advance(tx, head, caller, observed_at_ms=observed_at_ms, fence=body.workflow_fence)
     save(tx, plan, after.head_seq)
-    counts = {"entities": len(plan.changes), "edges": len(plan.new_edges)}
-    return _answer(plan, commit_log.remember(tx, after, key, body_hash, **counts))
+    written = commit_log.Written(len(plan.changes), len(plan.new_edges))
+    return _answer(plan, commit_log.remember(tx, after, key, body_hash, written))
 
 
 def dry_run(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Caller) -> GraphCommitDryRunResponse:
@@ -185,6 +185,9 @@ def _counted(answered: CommitKey, facts: GraphCommitFacts, *, is_replay: bool) -
 
 def retract(tx: Transaction, graph_id: str, body: GraphRetractRequest, caller: Caller) -> GraphRetractResponse:
     """End links, every copy of each, and records with all they have, in one commit."""
+    if body.purge_entity_properties is False:
+        what = "purge_entity_properties: got false, expected true or nothing: a record goes with its fields"
+        raise Refused("invalid_param", what, param="purge_entity_properties")
     key, body_hash = commit_log.key_of(caller), commit_log.hash_of(body)
     head = commit_log.lock(tx, graph_id, caller)
     known = commit_log.known(tx, head, key, body_hash)
@@ -194,11 +197,11 @@ def retract(tx: Transaction, graph_id: str, body: GraphRetractRequest, caller: C
     declared = ontology.load(tx, head)
     plan = plan_of(tx, head, declared, _asked_to_retract(declared, body))
     if plan.is_empty:
-        return _retracted(commit_log.remember(tx, head, key, body_hash, is_no_op=True), is_replay=False)
+        return _retracted(commit_log.remember(tx, head, key, body_hash, None), is_replay=False)
     after = commit_log.advance(tx, head, caller)
     save(tx, plan, after.head_seq)
-    counts = {"entities": len(plan.ended_entities), "edges": len(plan.ended_edges)}
-    return _retracted(commit_log.remember(tx, after, key, body_hash, **counts), is_replay=False)
+    written = commit_log.Written(len(plan.ended_entities), len(plan.ended_edges))
+    return _retracted(commit_log.remember(tx, after, key, body_hash, written), is_replay=False)
 
 
 def _asked_to_retract(declared: Ontology, body: GraphRetractRequest) -> Asked:
@@ -207,10 +210,8 @@ def _asked_to_retract(declared: Ontology, body: GraphRetractRequest) -> Asked:
     unlinks = []
     for index, one in enumerate(body.edges or ()):
         path = f"edges[{index}]"
-        source, target = (
-            resolve(declared, one.source, f"{path}.source"),
-            resolve(declared, one.target, f"{path}.target"),
-        )
+        source = resolve(declared, one.source, f"{path}.source")
+        target = resolve(declared, one.target, f"{path}.target")
         unlinks.append(Link(path, source, asking.relation(declared, one.relation, f"{path}.relation"), target))
     records = [resolve(declared, one, f"entities[{index}]") for index, one in enumerate(body.entities or ())]
     return Asked(owned=Owned(retracts=tuple(records)), unlinks=tuple(unlinks))

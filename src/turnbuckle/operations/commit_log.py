@@ -5,6 +5,7 @@ Every writer of a graph goes through here, whatever it writes: `lock`, look for 
 
 import hashlib
 import logging
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,6 +23,13 @@ from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.ontology import GraphPreconditions
 
 log = logging.getLogger("turnbuckle.graph")
+
+
+class Written(NamedTuple):
+    """What a commit's answer counts."""
+
+    entities: int
+    edges: int
 
 
 def missing(caller: Caller) -> Refused:
@@ -43,9 +51,8 @@ def key_of(caller: Caller) -> bytes:
         raise Refused("missing_idempotency_key", "the header Idempotency-Key is missing", param="idempotency-key")
     if len(key) > limits.IDEMPOTENCY_KEY_CHARS or not key.isprintable():
         expected = f"1 to {limits.IDEMPOTENCY_KEY_CHARS} printable characters"
-        raise Refused(
-            "invalid_param", f"idempotency-key: got {key[:80]!r}, expected {expected}", param="idempotency-key"
-        )
+        what = f"idempotency-key: got {key[:80]!r}, expected {expected}"
+        raise Refused("invalid_param", what, param="idempotency-key")
     return key.encode()
 
 
@@ -108,19 +115,15 @@ def advance(
 
 
 def remember(
-    tx: Transaction,
-    after: GraphHead,
-    key: bytes,
-    body_hash: bytes,
-    *,
-    is_no_op: bool = False,
-    made_graph: bool = False,
-    entities: int = 0,
-    edges: int = 0,
+    tx: Transaction, after: GraphHead, key: bytes, body_hash: bytes, written: Written | None, made_graph: bool = False
 ) -> CommitKey:
-    """Keep what is answered under the key, for ever. `after` is the head when the write is done."""
+    """Keep what is answered under the key, for ever.
+
+    `after` is the head when the write is done. `written` None: nothing changed, and there was no commit.
+    """
+    entities, edges = written or Written(0, 0)
     where = (after.graph_id, key, body_hash, tx.now_ms, after.head_seq)
-    answered = CommitKey(*where, int(made_graph), int(is_no_op), entities, edges)
+    answered = CommitKey(*where, int(made_graph), int(written is None), entities, edges)
     commits.remember_key(tx, answered)
     return answered
 

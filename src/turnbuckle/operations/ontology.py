@@ -11,14 +11,13 @@ from turnbuckle.graph.edge import Edge
 from turnbuckle.graph.evolve import Evolved, Need
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.ontology import EMPTY, ONE_SOURCE, ONE_TARGET, EntityType, Ontology, Property, Relation
-from turnbuckle.operations import commit_log
+from turnbuckle.operations import commit_log, graph
 from turnbuckle.operations.caller import Caller
 from turnbuckle.store import edge, entity
 from turnbuckle.store import graph as graphs
 from turnbuckle.store import ontology as documents
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.errors import Refused
-from turnbuckle.wire.graph import GraphKey
 from turnbuckle.wire.ontology import (
     OntologyChange,
     OntologyEntityType,
@@ -78,7 +77,7 @@ def _evolved(
 ) -> OntologyEvolveResponse:
     blocked = [OntologyChange(kind="restrictive", subject=need.id, message=need.message) for need in conflicts]
     return OntologyEvolveResponse(
-        graph=key_of(caller),
+        graph=graph.key_of(caller),
         base_ontology_version=head.ontology_version,
         ontology_version=head.ontology_version + bool(evolved.applied),
         dry_run=is_dry_run,
@@ -88,10 +87,6 @@ def _evolved(
         messages=list(evolved.messages),
         conflicts=blocked or None,
     )
-
-
-def key_of(caller: Caller) -> GraphKey:
-    return GraphKey(tenant_id=caller.environment, graph_id=caller.graph)
 
 
 def _is_in_the_way(tx: Transaction, graph_id: str, after: Ontology, need: Need) -> bool:
@@ -139,7 +134,7 @@ def view(tx: Transaction, graph_id: str, query: OntologyQuery, caller: Caller) -
     counts = entity.count_of_classes(tx, graph_id) if query.counts else None
     types, relations = declared.entity_types.values(), declared.relations.values()
     return OntologyResponse(
-        graph=key_of(caller),
+        graph=graph.key_of(caller),
         ontology_version=head.ontology_version,
         entity_types=[
             OntologyTypeName(name=one.name, count=None if counts is None else counts.get(one.id, 0)) for one in types

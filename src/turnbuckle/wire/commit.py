@@ -193,7 +193,7 @@ class GraphRetractRequest(Request, frozen=True, kw_only=True):
     edges: Annotated[list[RetractEdgeInput], Meta(max_length=limits.COMMIT_ROWS)] | None = None
     entities: Annotated[list[NamedEntityInput], Meta(max_length=limits.COMMIT_ROWS)] | None = None
     purge_entity_properties: bool | None = (
-        None  # true; false keeps the records, with their fields, and ends their links
+        None  # true is all there is: a record goes with its fields
     )
 
 

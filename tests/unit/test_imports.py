@@ -28,6 +28,17 @@ ARROWS: dict[str, set[str]] = {
         "psycopg_pool",
     },
     "turnbuckle.migrations": set(),
+    "turnbuckle.models": {
+        "turnbuckle.wire",
+        "httpx",
+        "jsonschema",
+        "msgspec",
+        "pydantic",  # its regular expressions match in linear time
+        "pydantic_core",
+        "referencing",
+        "safetensors",
+        "tokenizers",
+    },
     "turnbuckle.operations": {
         "turnbuckle.store",
         "turnbuckle.engine",
@@ -37,6 +48,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "turnbuckle.http": {
         "turnbuckle.operations",
+        "turnbuckle.models",  # a model is called between two operations
         "turnbuckle.sparql",
         "turnbuckle.graph.projection",  # the number of a point
         "turnbuckle.wire",

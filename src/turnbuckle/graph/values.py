@@ -1,7 +1,6 @@
 """Field values: from what a request says to the stored JSON of the declared type (lbb-graph 2.5)."""
 
 import base64
-import binascii
 import json
 import math
 import re
@@ -151,7 +150,7 @@ def moment_ms(value: str, path: str) -> int:
 def _base64(value: Any) -> str:
     try:
         base64.b64decode(_text(value), validate=True)
-    except binascii.Error:
+    except ValueError:
         raise _Unfit from None
     return _text(value)
 

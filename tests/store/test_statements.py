@@ -171,7 +171,12 @@ def test_every_key_begins_with_its_graph_but_for_the_global_tables() -> None:
     """Decision 19. The few global tables are listed here."""
     first = {table: names[0] for table, names in columns().items()}
 
-    assert {table for table, name in first.items() if name != "graph_id"} == {"environment", "api_key", "clock"}
+    assert {table for table, name in first.items() if name != "graph_id"} == {
+        "environment",
+        "api_key",
+        "clock",
+        "environment_spend",
+    }
 
 
 def test_two_statements_of_one_name_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_open_objects_are_closed_wherever_they_are() -> None:
 
 def test_what_is_one_object_with_its_neighbours_stays_open() -> None:
     """Closed one by one, the two parts would refuse each other's properties."""
-    schema = {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
+    schema: made.Schema = {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
 
     assert schemas.problem(schemas.closed(schema), {"a": 1, "b": 2}) is None
 

@@ -1,7 +1,7 @@
 """A scenario's program: value templates, the actions of a step, and the operations of a plain workflow.
 
-The format is described in conformance/workflow-worker/README.md, "Programs". What triggered workflows and model
-activities add is not here: its code adds itself to `OPERATIONS` and `ACTIONS`, and until then `require` refuses it.
+The format is described in conformance/workflow-worker/README.md, "Programs". What uses activities adds itself to
+`OPERATIONS` and `ACTIONS` in `activities.py`.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from typing import Any
 
 from lbb import AsyncLbbClient
 from lbb.workflows import (
+    LbbActivities,
     WorkflowContext,
     WorkflowError,
     WorkflowResult,
@@ -21,10 +22,6 @@ from tests.conformance.scenario import BadScenario
 from tests.conformance.template import Json, Values, resolve
 
 Fields = Mapping[str, Any]
-
-
-class NeedsMore(NotImplementedError):
-    """The scenario uses a part of the format whose code this runner does not have."""
 
 
 class OrdinaryError(Exception):
@@ -45,19 +42,10 @@ class Turn:
     """One execution of a program: what its operations may look at."""
 
     client: AsyncLbbClient
+    lbb: LbbActivities
     ctx: WorkflowContext
     values: Values
     record: Record
-
-
-def require(program: Sequence[Fields]) -> None:
-    """NeedsMore when the program has an operation or an action that is not registered, before anything runs."""
-    for fields in program:
-        if OPERATIONS.keys().isdisjoint(fields):
-            raise NeedsMore(f"this runner needs code for the operation {dict(fields)}")
-        for action in fields.get("do", []):
-            if ACTIONS.keys().isdisjoint(action):
-                raise NeedsMore(f"this runner needs code for the action {dict(action)}")
 
 
 async def play(program: Sequence[Fields], turn: Turn) -> WorkflowResult[Json] | None:

@@ -2,11 +2,26 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from lbb import AsyncLbbClient
-from lbb.workflows import WorkflowContext, WorkflowDefinition, WorkflowResult, WorkflowWorker, workflow
-from tests.conformance.program import NeedsMore, Record, Turn, play, require
+from lbb.wire_json import wire_value
+from lbb.workflows import (
+    ActivityCapture,
+    LbbActivities,
+    TriggeredWorkflowDefinition,
+    WorkflowContext,
+    WorkflowDefinition,
+    WorkflowResult,
+    WorkflowWorker,
+    capture_activities,
+    lbb_activities,
+    workflow,
+)
+from tests.conformance.activities import captured_json
+from tests.conformance.matching import mismatches
+from tests.conformance.program import Record, Turn, play
 from tests.conformance.scenario import Scenario
 from tests.conformance.scripted import Received, ScriptedServer
 from tests.conformance.template import Json, Values
@@ -15,6 +30,14 @@ BASE_URL = "http://localhost:7400"
 WORKER_ID = "conformance"
 # Far above the longest scenario: a worker that hangs is a failed scenario and not a hanging suite.
 SCENARIO_LIMIT_S = 30.0
+
+
+@dataclass
+class Outcomes:
+    """How the runs ended, and what was captured."""
+
+    runs: list[str] = field(default_factory=list)
+    capture: ActivityCapture | None = None
 
 
 @dataclass(frozen=True)
@@ -38,12 +61,8 @@ class Verdict:
 
 
 async def run(scenario: Scenario) -> Verdict:
-    """Run all of a scenario's runs with one worker and compare everything it did.
-
-    NeedsMore when the scenario uses a part of the format that has no code here yet.
-    """
-    record, server = Record(), ScriptedServer(scenario)
-    outcomes: list[str] = []
+    """Run all of a scenario's runs with one worker and compare everything it did."""
+    record, server, outcomes = Record(), ScriptedServer(scenario), Outcomes()
     try:
         async with asyncio.timeout(SCENARIO_LIMIT_S):
             await _drive(scenario, record, server, outcomes)
@@ -54,29 +73,45 @@ async def run(scenario: Scenario) -> Verdict:
     return Verdict(scenario, found, server.received)
 
 
-async def _drive(scenario: Scenario, record: Record, server: ScriptedServer, outcomes: list[str]) -> None:
+async def _drive(scenario: Scenario, record: Record, server: ScriptedServer, outcomes: Outcomes) -> None:
     client = AsyncLbbClient(BASE_URL, graph=scenario.client_graph, max_retries=2, retry_delay=0, transport=server)
     async with client:
-        definition = _definition(scenario, client, record)
+        lbb = lbb_activities(client)
+        if scenario.capture is not None:
+            outcomes.capture = capture_activities(lbb, workflow=scenario.capture["workflow"])
+            lbb = outcomes.capture.activities
+        definition = _definition(scenario, client, lbb, record)
         worker = WorkflowWorker(client, [definition], worker=WORKER_ID, **scenario.workflow.get("worker", {}))
         for _ in range(scenario.runs):
-            outcomes.append(await _outcome_of_a_run(worker))
+            outcomes.runs.append(await _outcome_of_a_run(worker))
         await asyncio.sleep(scenario.expect.get("settle_ms", 0) / 1000)
 
 
-def _definition(scenario: Scenario, client: AsyncLbbClient, record: Record) -> WorkflowDefinition:
-    if not scenario.is_plain or scenario.capture is not None:
-        raise NeedsMore("this runner needs code for triggered workflows and captures")
-    program = scenario.programs["handler"]
-    require(program)
+def _definition(scenario: Scenario, client: AsyncLbbClient, lbb: LbbActivities, record: Record) -> WorkflowDefinition:
+    async def run_program(name: str, ctx: WorkflowContext, state: Json, message: Json) -> WorkflowResult[Json] | None:
+        values = Values(state, wire_value(message), broken=record.broken)
+        return await play(scenario.programs[name], Turn(client, lbb, ctx, values, record))
 
     async def handler(ctx: WorkflowContext, state: Json, message: Json) -> WorkflowResult[Json] | None:
-        return await play(program, Turn(client, ctx, Values(state, message, broken=record.broken), record))
+        return await run_program("handler", ctx, state, message)
 
     named = scenario.workflow
-    return workflow(
-        name=named["name"], version=named["version"], initial_state=named.get("initial_state"), on_message=handler
-    )
+    common = {"name": named["name"], "version": named["version"], "initial_state": named.get("initial_state")}
+    if scenario.is_plain:
+        return workflow(**common, on_message=handler)
+    return TriggeredWorkflowDefinition(**common, **{name: _triggered(name, run_program) for name in scenario.programs})
+
+
+def _triggered(name: str, run_program: Any) -> Any:
+    """A handler of a triggered workflow, whose message comes before the state, and after the events of a stream."""
+
+    async def handler(ctx: WorkflowContext, message: Any, state: Json) -> Any:
+        return await run_program(name, ctx, state, message)
+
+    async def events_handler(ctx: WorkflowContext, events: list[Json], message: Any, state: Json) -> Any:
+        return await run_program(name, ctx, state, {**wire_value(message), "events": events})
+
+    return events_handler if name == "on_events" else handler
 
 
 async def _outcome_of_a_run(worker: WorkflowWorker) -> str:
@@ -87,10 +122,12 @@ async def _outcome_of_a_run(worker: WorkflowWorker) -> str:
         return f"error {type(exc).__name__}: {exc}"
 
 
-def _unmet(scenario: Scenario, record: Record, outcomes: list[str]) -> Iterator[str]:
+def _unmet(scenario: Scenario, record: Record, outcomes: Outcomes) -> Iterator[str]:
     expect = scenario.expect
-    if [outcome.split(" ", 1)[0] for outcome in outcomes] != expect["outcomes"]:
-        yield f"outcomes: expected {expect['outcomes']}, got {outcomes}"
+    if [outcome.split(" ", 1)[0] for outcome in outcomes.runs] != expect["outcomes"]:
+        yield f"outcomes: expected {expect['outcomes']}, got {outcomes.runs}"
+    if "captured" in expect and outcomes.capture is not None:
+        yield from mismatches(expect["captured"], captured_json(outcomes.capture), "captured", arrived_at_ms=0)
     if record.ran != expect.get("ran", record.ran):
         yield f"ran: expected {expect['ran']}, got {record.ran}"
     if record.effect_ids != expect.get("effect_ids", record.effect_ids):

@@ -10,7 +10,6 @@ import pytest
 
 from lbb import AsyncLbbClient, LbbError
 from lbb.workflows import WorkflowWorker
-from tests.conformance.program import NeedsMore
 from tests.conformance.runner import Verdict, run
 from tests.conformance.scenario import parse
 
@@ -194,26 +193,3 @@ async def test_a_scenario_that_does_not_end_is_a_problem(monkeypatch: pytest.Mon
     verdict = await verdict_of(block)
 
     assert verdict.problems[0] == "the scenario did not end within 0.1 s"
-
-
-def triggered(document: Document) -> None:
-    document["workflow"]["type"] = "triggered"
-    document["on_instances"] = document.pop("handler")
-
-
-def captured(document: Document) -> None:
-    document["capture"] = {"workflow": "notes"}
-
-
-def an_owned_write(document: Document) -> None:
-    document["handler"].insert(0, {"write_owned": "w", "write": {"subjects": []}})
-
-
-def a_model_call(document: Document) -> None:
-    document["handler"][0]["do"] = [{"reason": {"prompt": "p", "schema": {}}}]
-
-
-@pytest.mark.parametrize("change", [triggered, captured, an_owned_write, a_model_call])
-async def test_a_part_of_the_format_without_code_is_refused_by_name(change: Change) -> None:
-    with pytest.raises(NeedsMore, match="this runner needs code for"):
-        await verdict_of(change)

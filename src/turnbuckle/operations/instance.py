@@ -62,11 +62,12 @@ def create(tx: Transaction, graph_id: str, request: WorkflowInstanceCreateReques
         tx.now_ms,
         tx.now_ms,
     )
-    existing = None
-    while existing is None:  # deleted by another between the look and the lock: then the id is free again
-        if instances.add(tx, asked):
-            instances.add_state(tx, asked, 0, state)
-        existing = instances.lock(tx, graph_id, request.id)
+    if instances.add(tx, asked):
+        instances.add_state(tx, asked, 0, state)
+        return answers.of_instance(asked, state, None, None, tx.now_ms)
+    existing = instances.lock(tx, graph_id, request.id)
+    if existing is None:  # deleted by another between the look and the lock: then the id is free again
+        return create(tx, graph_id, request)
     rules.check_same_creation(existing, asked)
     return read(tx, existing)
 
@@ -110,9 +111,9 @@ def control(tx: Transaction, graph_id: str, request: WorkflowInstanceControlRequ
             inbox.instance = rules.pause(inbox.instance, tx.now_ms)
         case "resume":
             inbox.instance = rules.resume(inbox.instance, tx.now_ms)
-            hurry(tx, inbox, request.action)
+            _hurry(tx, inbox, request.action)
         case "wake":
-            hurry(tx, inbox, request.action)
+            _hurry(tx, inbox, request.action)
         case "retry":
             head = rules.check_head(inbox.instance, inbox.head, _number(request), request.action)
             inbox.put(turn_rules.retry(head, tx.now_ms))
@@ -133,8 +134,7 @@ def _number(request: WorkflowInstanceControlRequest) -> int:
     return request.turn
 
 
-def hurry(tx: Transaction, inbox: Inbox, action: str) -> None:
-    """Make the head ready now, where `action` may."""
+def _hurry(tx: Transaction, inbox: Inbox, action: str) -> None:
     if rules.may_hurry(inbox.head, action):
         assert inbox.head is not None
         inbox.put(turn_rules.hurry(inbox.head, tx.now_ms))

@@ -17,7 +17,8 @@ _ENGINE = ("rate_limited", "workflows_disabled")
 
 def document() -> dict[str, Any]:
     """The OpenAPI 3.1 description of the whole API."""
-    structs = {s for e in ENDPOINTS for s in (e.body, e.answer, e.or_answer) if s is not None} | {ErrorEnvelope, *MODELS}
+    of_routes = {s for e in ENDPOINTS for s in (e.body, e.answer, e.or_answer) if s is not None}
+    structs = of_routes | {ErrorEnvelope, *MODELS}
     _, schemas = msgspec.json.schema_components(sorted(structs, key=lambda s: s.__name__), ref_template=_REF)
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:

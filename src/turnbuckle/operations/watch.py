@@ -203,6 +203,25 @@ def _message(head: GraphHead, named: Named, watch: Watch, items: list[Item]) -> 
     )
 
 
+# -- what is left behind -----------------------------------------------------------------------------------------
+
+ROWS_AT_ONCE = 1_000  # decision 17
+
+
+def clear_old_queue(tx: Transaction) -> bool:
+    """Remove a piece of what waited for a watch that was deleted or changed; whether there may be more."""
+    old = watches.old_queue(tx)
+    if old is None:
+        return False
+    watches.clear_old_queue(tx, *old, ROWS_AT_ONCE)
+    return True
+
+
+def forget_given(tx: Transaction) -> bool:
+    """Forget what turns gave back that are pruned: they can ask no more."""
+    return watches.forget_given(tx, ROWS_AT_ONCE) == ROWS_AT_ONCE
+
+
 # -- for a reader ------------------------------------------------------------------------------------------------
 
 

@@ -100,7 +100,19 @@ class LostAnswer(msgspec.Struct, frozen=True):
     due_at_ms: int | None
 
 
-STRAYS = ("turns", "messages", "states", "runs", "steps", "signals", "operations", "review_waiters", "review_comments")
+STRAYS = (
+    "turns",
+    "messages",
+    "states",
+    "runs",
+    "steps",
+    "signals",
+    "operations",
+    "review_waiters",
+    "review_comments",
+    "watches",
+    "watch_items",
+)
 
 
 def schema(tx: Transaction) -> int:

@@ -163,3 +163,19 @@ or (status = 'answered' and delivery <> 'pending' and exists (
 ))
 order by graph_id, review_id
 limit :limit
+
+-- doctor_stray_watches
+-- Watches of no workflow.
+select count(*) from watch
+where not exists (select 1 from named where named.graph_id = watch.graph_id and named.name = watch.name)
+
+-- doctor_stray_watch_items
+-- Instances that wait in the queue of no watch, and are not about to be removed.
+select count(*) from watch_item
+where not exists (
+  select 1 from watch where watch.graph_id = watch_item.graph_id and watch.queue_id = watch_item.queue_id
+)
+and not exists (
+  select 1 from watch_old_queue
+  where watch_old_queue.graph_id = watch_item.graph_id and watch_old_queue.queue_id = watch_item.queue_id
+)

@@ -90,7 +90,19 @@ def add_state(tx: Transaction, instance: Instance, turn: int, value: bytes) -> N
     tx.run("state_insert", graph_id=instance.graph_id, instance_id=instance.instance_id, turn=turn, value=value)
 
 
-_ROOMS = ("signal", "effect", "step", "operation", "run", "turn", "message", "state", "instance")
+_ROOMS = (
+    "signal",
+    "effect",
+    "step",
+    "operation",
+    "run",
+    "named_flight",
+    "watch_given",
+    "turn",
+    "message",
+    "state",
+    "instance",
+)
 
 
 def delete(tx: Transaction, graph_id: str, instance_id: str) -> bool:

@@ -81,6 +81,11 @@ and not exists (
   and turn.number = named_flight.turn and turn.finished_at_ms is null
 )
 
+-- named_flight_delete
+-- All messages of a deleted shard: its turns' numbers begin anew.
+delete from named_flight
+where graph_id = :graph_id and instance_id = :instance_id
+
 -- named_runs
 -- Runs of all shards of a workflow, newest first. Index: run_of_workflow.
 select {run.columns} from run

@@ -142,6 +142,11 @@ where graph_id = :graph_id and instance_id = :instance_id and turn = :turn and e
 -- An instance that was given back.
 insert into watch_given ({watch_given.names}) values ({watch_given.values})
 
+-- watch_given_delete
+-- All that turns of a deleted instance gave back.
+delete from watch_given
+where graph_id = :graph_id and instance_id = :instance_id
+
 -- watch_given_old
 -- Gifts of turns that are gone.
 delete from watch_given

@@ -29,8 +29,6 @@ from turnbuckle.wire.named import (
 )
 from turnbuckle.wire.schedule import WorkflowScheduleMessage
 from turnbuckle.wire.stream import WorkflowEventsMessage, WorkflowStreamEventsResponse
-from turnbuckle.wire.schedule import WorkflowScheduleMessage
-from turnbuckle.wire.stream import WorkflowEventsMessage, WorkflowStreamEventsResponse
 from turnbuckle.wire.watch import (
     WorkflowQueueQuery,
     WorkflowQueueResponse,

@@ -15,6 +15,7 @@ _MODULES = {  # command: its module
     "instances": "instances",
     "keys": "keys",
     "pause": "control",
+    "preview": "preview",
     "resume": "control",
     "retry": "control",
     "reviews": "reviews",

@@ -15,17 +15,5 @@ class Quad(msgspec.Struct, frozen=True):
     text: bytes  # as N-Quads has it, without the dot
 
 
-class RdfImport(msgspec.Struct, frozen=True):
-    """How far an import is."""
-
-    graph_id: str
-    key: bytes
-    body_hash: bytes
-    at_ms: int
-    batches: int  # that were written
-    is_done: int  # 0 or 1, as both databases read it
-    answer: bytes
-
-
 def quad_id(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()

@@ -26,6 +26,7 @@ from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
 from turnbuckle.http.imports import Imports
 from turnbuckle.http.longpoll import LongPoll
+from turnbuckle.http.rdf import Rdf
 from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
 from turnbuckle.http.sparql import Sparql
@@ -76,6 +77,7 @@ class App:
         most = Limits(query_s=self.config.sparql_query_ms / 1_000, memory_bytes=self.config.sparql_memory_bytes)
         self.index = Index(self._index_folder, most)
         self.sparql = Sparql(self.store, self.index)
+        rdf = Rdf(self.store)
         self._conductors: dict[Callable[..., Any], Conductor] = {  # what is more, or less, than one transaction
             turn.claim: poll.claim,
             turn.get: poll.finished,
@@ -84,6 +86,8 @@ class App:
             Activities.decide: self.activities.decide,
             Activities.embed: self.activities.embed,
             query.sparql_text: self.sparql.query,
+            Rdf.post: rdf.post,
+            Rdf.update: rdf.update,
             review.answer: partial(reviews.answer, self.store),
             Imports.post: Imports(self.store).post,
         }
@@ -94,12 +98,19 @@ class App:
             if any(topic[0] == "deleted" for topic, _ in announced):
                 self._admission.forget()  # a name that is made again at once is another graph
             if threading.get_ident() == thread:
-                self.room.announce(announced, self._database.clock())
+                self._hear(announced, self._database.clock())
             elif not loop.is_closed():
-                loop.call_soon_threadsafe(self.room.announce, announced, self._database.clock())
+                loop.call_soon_threadsafe(self._hear, announced, self._database.clock())
 
         self._database.listener = announce
         self._database.attach(loop)
+
+    def _hear(self, announced: list[Announcement], now_ms: int) -> None:
+        self.room.announce(announced, now_ms)
+        if self._index_folder is not None:  # one that is kept is worth keeping up before somebody asks
+            for topic, _ in announced:
+                if topic[0] == "committed":
+                    self.sparql.follower.wake(topic[1])
 
     def close(self) -> None:
         """End what it has running beside its loop."""

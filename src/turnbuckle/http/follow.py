@@ -18,6 +18,7 @@ from turnbuckle.sparql.index import Index
 from turnbuckle.sparql.process import ProcessEnded
 
 log = logging.getLogger("turnbuckle.sparql")
+_WAKE_S = 0.2
 _LOAD_BYTES = 16 * 1024 * 1024  # of one piece of a rebuild
 
 
@@ -28,6 +29,7 @@ class Follower:
         self._store = store
         self._heads: dict[str, tuple[int, str]] = {}  # graph -> generation of the process, point of its store
         self._tasks: dict[str, asyncio.Task[str]] = {}
+        self._woken: set[str] = set()
 
     async def head(self, graph_id: str, at_least: str) -> str:
         """The point that the graph's store is at, which is `at_least` or a later one.
@@ -37,21 +39,31 @@ class Follower:
         known = self._heads.get(graph_id)
         if known is not None and known[0] == self.index.generation and self.index.is_up and _has(known[1], at_least):
             return known[1]
-        task = self._tasks.get(graph_id)
-        if task is None:
+        return await asyncio.wait_for(asyncio.shield(self._start(graph_id)), self.index.limits.wait_s)
+
+    def wake(self, graph_id: str) -> None:
+        """The graph has a new commit: follow soon, together with those that come until then."""
+        if graph_id not in self._woken and graph_id not in self._tasks:
+            self._woken.add(graph_id)
+            asyncio.get_running_loop().call_later(_WAKE_S, self._start_woken, graph_id)
+
+    def _start_woken(self, graph_id: str) -> None:
+        self._woken.discard(graph_id)
+        if not self.index.is_closed:
+            self._start(graph_id)
+
+    def _start(self, graph_id: str) -> asyncio.Task[str]:
+        if (task := self._tasks.get(graph_id)) is None:
             task = self._tasks[graph_id] = asyncio.create_task(self._follow(graph_id))
             task.add_done_callback(partial(self._done, graph_id))
-        return await asyncio.wait_for(asyncio.shield(task), self.index.limits.wait_s)
+        return task
 
     def _done(self, graph_id: str, task: asyncio.Task[str]) -> None:
         self._tasks.pop(graph_id, None)
-        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, ProcessEnded):
+        if task.cancelled() or self.index.is_closed:
+            return
+        if (error := task.exception()) is not None and not isinstance(error, ProcessEnded):
             log.error("the index of a graph cannot follow: %s", error, exc_info=error)
-
-    async def close(self) -> None:
-        for task in list(self._tasks.values()):
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     # -- one graph -----------------------------------------------------------------------------------------------
 

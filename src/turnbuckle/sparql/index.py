@@ -87,12 +87,12 @@ class Index:
         self._all = asyncio.Semaphore(RUNNING)
         self._suspects = asyncio.Lock()
         self._running: set[_Running] = set()
-        self._is_closed = False
+        self.is_closed = False
 
     async def process(self) -> Process:
         """The process that runs now. CannotStart."""
         async with self._starting:
-            if self._is_closed:
+            if self.is_closed:
                 raise CannotStart("the index is closed")
             if self._process is None or self._process.has_ended:
                 self._process = await Process.start(self._made_folder(), self.limits.memory_bytes)
@@ -119,7 +119,7 @@ class Index:
 
     def close(self) -> None:
         """End the process. What it knew is on the disk, or in the store of the server."""
-        self._is_closed = True
+        self.is_closed = True
         if self._process is not None and not self._process.has_ended:
             self._process.kill()
         self._end_folder()

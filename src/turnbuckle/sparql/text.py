@@ -38,7 +38,17 @@ class Scan(NamedTuple):
 
 def scan(text: str) -> Scan:
     """NotOffered for another form than SELECT and ASK, and for SERVICE."""
-    outside, words = [], []
+    outside, words = _outside(text)
+    _check_form(next((word for word in words if word not in ("PREFIX", "BASE", "VERSION")), ""))
+    rest = outside.lower()
+    if "service" in rest:
+        raise NotOffered("SERVICE is not offered: queries reach this graph alone (no prefix may be named so either)")
+    return Scan("graph" in rest, "from" in rest)
+
+
+def _outside(text: str) -> tuple[str, list[str]]:
+    """What is no name, text, variable or comment; and the words in it, in capitals."""
+    outside, words = list[str](), list[str]()
     for token in _tokens(text):
         if token.kind == "word":
             words.append(token.text.upper())
@@ -48,11 +58,7 @@ def scan(text: str) -> Scan:
             outside.append(token.text.partition(":")[0] + ":")
         else:
             outside.append(" ")
-    _check_form(next((word for word in words if word not in ("PREFIX", "BASE", "VERSION")), ""))
-    rest = "".join(outside).lower()
-    if "service" in rest:
-        raise NotOffered("SERVICE is not offered: queries reach this graph alone (no prefix may be named so either)")
-    return Scan("graph" in rest, "from" in rest)
+    return "".join(outside), words
 
 
 def _check_form(word: str) -> None:
@@ -60,6 +66,15 @@ def _check_form(word: str) -> None:
         raise NotOffered(f"got {word}, expected SELECT or ASK")
     if word in _UPDATES:
         raise NotOffered(f"got the update {word}, expected a query: SELECT or ASK")
+
+
+def check_insert_data(text: str) -> None:
+    """NotOffered unless the update is INSERT DATA and nothing else."""
+    outside, _ = _outside(text)
+    rest = " ".join(outside.lower().split())
+    forbidden = [word.lower() for word in _UPDATES - {"INSERT"} if word.lower() in rest]
+    if "insert data" not in rest or rest.count("insert") != rest.count("insert data") or "where" in rest or forbidden:
+        raise NotOffered("got another update, expected INSERT DATA alone (nor a prefix that is named as an update)")
 
 
 def with_subclasses(text: str) -> str:

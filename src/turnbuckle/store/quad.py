@@ -1,10 +1,10 @@
-"""Statements of RDF-native graphs and the imports that bring them; and what the index asks of edges."""
+"""Statements of RDF-native graphs; and what the index asks of edges."""
 
 import json
 from collections.abc import Iterable
 
 from turnbuckle.graph.edge import Edge
-from turnbuckle.graph.quad import Quad, RdfImport
+from turnbuckle.graph.quad import Quad
 from turnbuckle.store.transaction import Transaction
 
 Place = tuple[str, int]  # (quad id, from_seq): where a page ends
@@ -43,18 +43,3 @@ def edges_at(tx: Transaction, graph_id: str, source_id: str, relation_id: str, t
     """Copies of one edge that commit `seq` left."""
     named = {"source_id": source_id, "relation_id": relation_id, "target_id": target_id}
     return tx.all("quad_edge_at", Edge, graph_id=graph_id, seq=seq, **named)
-
-
-# -- imports -----------------------------------------------------------------------------------------------------
-
-
-def find_import(tx: Transaction, graph_id: str, key: bytes) -> RdfImport | None:
-    return tx.one("rdf_import_get", RdfImport, graph_id=graph_id, key=key)
-
-
-def add_import(tx: Transaction, new: RdfImport) -> None:
-    tx.insert("rdf_import_insert", new)
-
-
-def save_import(tx: Transaction, old: RdfImport, new: RdfImport) -> None:
-    tx.save("rdf_import_update", old, new)

@@ -30,17 +30,3 @@ where graph_id = :graph_id and to_seq > :from_seq and to_seq <= :to_seq and to_s
 select {edge.columns} from edge
 where graph_id = :graph_id and source_id = :source_id and relation_id = :relation_id and target_id = :target_id
 and +from_seq <= :seq and (to_seq is null or to_seq > :seq)
-
--- rdf_import_get
--- How far an import is.
-select {rdf_import.columns} from rdf_import
-where graph_id = :graph_id and key = :key
-
--- rdf_import_insert
--- An import that begins.
-insert into rdf_import ({rdf_import.names}) values ({rdf_import.values})
-
--- rdf_import_update
--- How far it is now.
-update rdf_import set {changes}
-where graph_id = :graph_id and key = :key

@@ -29,7 +29,7 @@ from turnbuckle.graph.fact import Fact
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.log import Commit, CommitKey
 from turnbuckle.graph.named import Flight, Named, Shard
-from turnbuckle.graph.quad import Quad, RdfImport
+from turnbuckle.graph.quad import Quad
 from turnbuckle.graph.watch import Given, Item, Link, Watch
 from turnbuckle.store.dialect import Dialect
 from turnbuckle.store.schema import clearing_statements
@@ -51,7 +51,6 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "named_shard": Shard,
     "operation": Operation,
     "quad": Quad,
-    "rdf_import": RdfImport,
     "review": Review,
     "review_comment": Comment,
     "review_waiter": Waiter,

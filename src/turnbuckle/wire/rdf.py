@@ -20,6 +20,7 @@ class RdfImportQuery(Request, frozen=True, kw_only=True):
     batch: Annotated[int, Meta(ge=1, le=limits.RDF_BATCH_MAX)] = limits.RDF_BATCH_MAX  # statements in one commit
     strict: bool = False  # one statement that cannot be read refuses the whole document
     observed_at: Annotated[str, Meta(max_length=64)] | None = None
+    edge_idempotency: Literal["append", "skip_unchanged"] | None = None  # a statement is there once, whatever is asked
     build: bool = True  # every commit is published at once, so a chunk cannot wait for the last one
 
 

@@ -7,7 +7,7 @@ from turnbuckle.http.endpoints.endpoint import READERS, REVIEWERS, WRITERS, Endp
 from turnbuckle.http.endpoints.engine import ENGINE
 from turnbuckle.http.endpoints.graph import GRAPH, GRAPH_MODELS
 from turnbuckle.http.endpoints.named import NAMED, NAMED_MODELS
-from turnbuckle.http.endpoints.query import QUERY, QUERY_MODELS
+from turnbuckle.http.endpoints.query import QUERY
 from turnbuckle.http.endpoints.review import REVIEW
 
 ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *GRAPH, *ACTIVITIES, *REVIEW, *QUERY, *NAMED)
@@ -15,7 +15,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (*ENGINE, *GRAPH, *ACTIVITIES, *REVIEW, *QUERY
 # What clients and workers read inside other values, such as a trigger's message: described though no route carries it.
 MODELS: tuple[type[msgspec.Struct], ...] = (
     *GRAPH_MODELS,
-    *QUERY_MODELS,
     *NAMED_MODELS,
 )
 

@@ -28,7 +28,7 @@ def test_every_statement_is_used_by_the_code() -> None:
 
 
 def test_every_statement_that_the_code_names_is_there() -> None:
-    calls = re.compile(r"tx\.(?:row|rows|one|all|run|insert|save)\(\s*\"(\w+)\"")
+    calls = re.compile(r"tx\.(?:row|rows|one|all|run|insert|insert_all|run_all|save)\(\s*\"(\w+)\"")
     named = {name for path in STORE.glob("*.py") for name in calls.findall(path.read_text())}
 
     assert named - set(NAMES) == set()

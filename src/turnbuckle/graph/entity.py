@@ -29,4 +29,4 @@ def entity_id(class_id: str, key: str | None, name: str) -> str:
 
 def stable_hash(parts: Iterable[str]) -> str:
     """32 lower-case hex digits: the first half of BLAKE3 over each part's UTF-8 bytes and a zero byte."""
-    return blake3(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()[:32]
+    return blake3("".join([f"{part}\0" for part in parts]).encode()).hexdigest()[:32]

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable
 
+from msgspec.structs import asdict
+
 from turnbuckle.graph.edge import Edge
 from turnbuckle.store.transaction import Transaction
 
@@ -68,5 +70,4 @@ def add(tx: Transaction, edges: Iterable[Edge]) -> None:
 
 def end(tx: Transaction, edges: Iterable[Edge], seq: int) -> None:
     """From commit `seq` on these rows are no longer valid."""
-    for edge in edges:
-        tx.run("edge_end", graph_id=edge.graph_id, from_seq=edge.from_seq, position=edge.position, to_seq=seq)
+    tx.run_all("edge_end", ({**asdict(edge), "to_seq": seq} for edge in edges))

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable
 
+from msgspec.structs import asdict
+
 from turnbuckle.graph.entity import Entity
 from turnbuckle.store.transaction import Transaction
 
@@ -66,5 +68,4 @@ def add(tx: Transaction, entities: Iterable[Entity]) -> None:
 
 def end(tx: Transaction, entities: Iterable[Entity], seq: int) -> None:
     """From commit `seq` on these rows are no longer valid."""
-    for entity in entities:
-        tx.run("entity_end", graph_id=entity.graph_id, entity_id=entity.entity_id, from_seq=entity.from_seq, to_seq=seq)
+    tx.run_all("entity_end", ({**asdict(entity), "to_seq": seq} for entity in entities))

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable
 
+from msgspec.structs import asdict
+
 from turnbuckle.graph.fact import Fact
 from turnbuckle.store.transaction import Transaction
 
@@ -64,12 +66,4 @@ def add(tx: Transaction, facts: Iterable[Fact]) -> None:
 
 def end(tx: Transaction, facts: Iterable[Fact], seq: int) -> None:
     """From commit `seq` on these rows are no longer valid."""
-    for fact in facts:
-        tx.run(
-            "fact_end",
-            graph_id=fact.graph_id,
-            entity_id=fact.entity_id,
-            property_id=fact.property_id,
-            from_seq=fact.from_seq,
-            to_seq=seq,
-        )
+    tx.run_all("fact_end", ({**asdict(fact), "to_seq": seq} for fact in facts))

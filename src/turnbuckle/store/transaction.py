@@ -95,6 +95,12 @@ class Transaction:
         if params:
             self._connection.cursor().executemany(self._statements.text(statement), params)
 
+    def run_all(self, statement: str, rows: Iterable[dict[str, Any]], /) -> None:
+        """The statement once for each of the parameters."""
+        params = list(rows)
+        if params:
+            self._connection.cursor().executemany(self._statements.text(statement), params)
+
     def save(self, statement: str, old: Row, new: Row, /) -> None:
         """Write the columns in which `new` differs from `old`; nothing when none does."""
         if old is new:

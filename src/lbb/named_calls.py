@@ -102,14 +102,17 @@ def runs(
     return Call("GET", _NAMED + "/runs", {"params": params}, _page_of(models.WorkflowRunSummary))
 
 
-def get_run(name: str, id: str) -> Call[dict[str, Any]]:
-    """`{run, calls, calls_truncated}`; LbbError 404 `workflow_run_not_found`."""
-    return Call("GET", _NAMED + "/runs/get", {"params": {"name": name, "id": id}}, as_mapping)
+def get_run(name: str, id: str) -> Call[models.NamedWorkflowRunAnswer]:
+    """A run with its model calls; LbbError 404 `workflow_run_not_found`."""
+    return Call(
+        "GET", _NAMED + "/runs/get", {"params": {"name": name, "id": id}}, as_model(models.NamedWorkflowRunAnswer)
+    )
 
 
-def run_stats(name: str, *, hours: int | None = None) -> Call[dict[str, Any]]:
+def run_stats(name: str, *, hours: int | None = None) -> Call[models.NamedWorkflowRunStats]:
     """What the runs of the last `hours` did and cost."""
-    return Call("GET", _NAMED + "/runs/stats", {"params": {"name": name, "hours": hours}}, as_mapping)
+    params = {"name": name, "hours": hours}
+    return Call("GET", _NAMED + "/runs/stats", {"params": params}, as_model(models.NamedWorkflowRunStats))
 
 
 def run_results(
@@ -120,10 +123,11 @@ def run_results(
     iri: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
-) -> Call[dict[str, Any]]:
-    """What the runs did with each input, one page."""
+) -> Call[models.NamedWorkflowRunResultsResponse]:
+    """One page of what the runs did with each input; `outcome` may be a list with commas."""
     params = {"name": name, "run": run, "outcome": outcome, "iri": iri, "cursor": cursor, "limit": limit}
-    return Call("GET", _NAMED + "/runs/results", {"params": params}, as_mapping)
+    read = as_model(models.NamedWorkflowRunResultsResponse)
+    return Call("GET", _NAMED + "/runs/results", {"params": params}, read)
 
 
 def send_events(name: str, events: Sequence[Mapping[str, Any]]) -> Call[models.WorkflowStreamEventsResponse]:

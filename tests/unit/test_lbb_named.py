@@ -58,6 +58,18 @@ RUN = {
     "phases": [],
     "steps": [],
 }
+STATS = {
+    "name": "notes",
+    "hours": 3,
+    "from_ms": 1,
+    "to_ms": 2,
+    "runs": 1,
+    "outcomes": {"done": 1},
+    "running_ms": 1,
+    "usage": {},
+    "counts": {},
+    "truncated": False,
+}
 REQUEUED = {"attempt": 1, "not_before": None, "requeued": [], "exhausted": []}
 EVENTS = {"workflow": "notes", "accepted": 1, "duplicates": 0, "pending": 1}
 NAMED = "/v1/workflows/named"
@@ -166,16 +178,18 @@ def test_fields_without_their_class_are_refused_before_anything_is_sent(
         ),
         (
             lambda named: named.get_run("notes", "1-a-1"),
-            ("GET", NAMED + "/runs/get", {"name": "notes", "id": "1-a-1"}), None, {"run": RUN}, dict,
+            ("GET", NAMED + "/runs/get", {"name": "notes", "id": "1-a-1"}), None,
+            {"run": RUN, "calls": [], "calls_truncated": False}, models.NamedWorkflowRunAnswer,
         ),
         (
             lambda named: named.run_stats("notes", hours=3),
-            ("GET", NAMED + "/runs/stats", {"name": "notes", "hours": "3"}), None, {"runs": 1}, dict,
+            ("GET", NAMED + "/runs/stats", {"name": "notes", "hours": "3"}), None, STATS, models.NamedWorkflowRunStats,
         ),
         (
             lambda named: named.run_results("notes", run="r", outcome="written,failed", iri="e/1"),
             ("GET", NAMED + "/runs/results", {"name": "notes", "run": "r", "outcome": "written,failed", "iri": "e/1"}),
-            None, {"data": []}, dict,
+            None, {"object": "list", "data": [], "has_more": False},
+            models.NamedWorkflowRunResultsResponse,
         ),
         (
             lambda named: named.send_events("notes", [{"id": "1"}]),

@@ -4,12 +4,13 @@ import msgspec
 from msgspec.structs import replace
 
 from turnbuckle.engine import instance as instance_rules
+from turnbuckle.engine import turn as turn_rules
 from turnbuckle.graph import named as rules
 from turnbuckle.graph import watch_terms
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.named import Named
 from turnbuckle.graph.ontology import Ontology
-from turnbuckle.operations import budget, instance, named_reads, sender, trigger
+from turnbuckle.operations import budget, named_reads, sender, trigger
 from turnbuckle.operations import ontology as ontologies
 from turnbuckle.operations.caller import Caller
 from turnbuckle.operations.inbox import Inbox
@@ -113,6 +114,7 @@ def write(tx: Transaction, head: GraphHead, asked: Named) -> Named:
     old = names.lock(tx, head.graph_id, asked.name)
     if old is None and names.add(tx, asked):
         trigger.KINDS[asked.kind].begin(tx, head, asked)
+        _pause_shards(tx, asked)  # those of a deleted workflow of that name may be paused still
         new = asked
     else:
         old = old or names.lock(tx, head.graph_id, asked.name)  # somebody was faster
@@ -163,13 +165,18 @@ def pause(
     if request.paused != (old.paused_at_ms is not None):
         new = replace(old, paused_at_ms=tx.now_ms if request.paused else None)
         names.save(tx, old, new)
-        for shard in range(new.shards):
-            _pause_shard(tx, new, rules.shard_identity(new.name, shard))
+        _pause_shards(tx, new)
         tx.announce(TOPIC, graph_id)
     return named_reads.shown(tx, head_of(tx, graph_id), new)
 
 
+def _pause_shards(tx: Transaction, named: Named) -> None:
+    for shard in range(named.shards):
+        _pause_shard(tx, named, rules.shard_identity(named.name, shard))
+
+
 def _pause_shard(tx: Transaction, named: Named, instance_id: str) -> None:
+    """Paused or not, as the workflow is."""
     found = instances.lock(tx, named.graph_id, instance_id)
     if found is None:  # somebody deleted it: it is made again, paused or not, by the next message
         return
@@ -178,7 +185,9 @@ def _pause_shard(tx: Transaction, named: Named, instance_id: str) -> None:
         inbox.instance = instance_rules.pause(inbox.instance, tx.now_ms)
     else:
         inbox.instance = instance_rules.resume(inbox.instance, tx.now_ms)
-        instance.hurry(tx, inbox, "resume")
+        if instance_rules.may_hurry(inbox.head, "resume"):
+            assert inbox.head is not None
+            inbox.put(turn_rules.hurry(inbox.head, tx.now_ms))
     inbox.save()
 
 

@@ -14,6 +14,7 @@ from turnbuckle.graph.named import Named
 from turnbuckle.graph.watch import Given, Item, Wake, Watch
 from turnbuckle.operations import turn as turn_operations
 from turnbuckle.operations import watch_queue
+from turnbuckle.store import entity as entities
 from turnbuckle.store import message as messages
 from turnbuckle.store import named as names
 from turnbuckle.store import turn as turns
@@ -98,20 +99,19 @@ def _wait(
     attempt: int,
     due_at_ms: int,
 ) -> None:
-    """One waiting row each, unless something newer waits already."""
+    """One waiting row each, unless something newer waits already. A record that is gone waits as a removed one."""
     reason, seq = _message(tx, watch, turn)
     origin = WorkflowMessageOrigin(kind="requeue", trigger=named.trigger_id, attempt=attempt)
     encoded = _with_note(origin, next((error for error in errors.values() if error), ""))
     stored = watches.items(tx, watch, errors)
     shards = _shards(tx, named, shard, errors)
-    where = (watch.graph_id, watch.queue_id)
-    waiting = [
-        rules.merge(
-            stored.get(id), Item(*where, id, shards[id], due_at_ms, seq, seq, 0, reason, attempt, encoded, b"[]")
-        )
-        for id in errors
-    ]
-    watches.put(tx, stored, waiting)
+    there = entities.current(tx, watch.graph_id, errors)
+
+    def item(id: str) -> Item:
+        where = (watch.graph_id, watch.queue_id, id, shards[id])
+        return Item(*where, due_at_ms, seq, seq, int(id not in there), reason, attempt, encoded, b"[]")
+
+    watches.put(tx, stored, [rules.merge(stored.get(id), item(id)) for id in errors])
     watches.save(tx, watch, replace(watch, requeued=watch.requeued + len(errors)))
 
 

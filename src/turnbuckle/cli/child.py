@@ -12,7 +12,6 @@ import click
 from turnbuckle.cli.output import plain
 
 _LINE_BYTES = 1 << 20
-_STOP_S = 15.0
 _LAST_LINES_S = 1.0
 
 
@@ -48,16 +47,18 @@ class Child:
         self._lines.cancel()
         return code
 
-    async def stop(self, number: int = signal.SIGTERM) -> None:
-        """Ask it to end, and end it with all it started when it does not."""
-        if self._process.returncode is None:
+    async def stop(self, *asking: tuple[int, float]) -> None:
+        """Ask it to end by these signals, each with the seconds it gets; then end it with all it started."""
+        for number, seconds in asking:
+            if self._process.returncode is not None:
+                break
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
-            try:
-                await asyncio.wait_for(self._process.wait(), _STOP_S)
-            except TimeoutError:
-                say(f"{self._name} does not end; it is killed")
-                self.kill()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), seconds)
+        if self._process.returncode is None:
+            say(f"{self._name} does not end; it is killed")
+            self.kill()
         await self.wait()
 
     def kill(self) -> None:

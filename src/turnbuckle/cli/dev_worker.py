@@ -24,6 +24,10 @@ _LISTENING = "listening on "
 _USAGE = 2  # how argparse and click end for a command that is not there
 _FIRST_WAIT_S, _LAST_WAIT_S = 1.0, 30.0
 _IS_WELL_S = 10.0  # a worker that ran so long had no bad start
+_STOP_SERVER = (signal.SIGTERM, 15.0)
+# A worker gives the turns it holds back at once, and then waits for its claim, up to 10 s. A claim whose connection
+# ends gets no turn, so the second Ctrl-C loses nothing.
+_STOP_WORKER = ((signal.SIGINT, 1.5), (signal.SIGINT, 5.0))
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -55,7 +59,7 @@ async def _run(server_arguments: list[str], worker: WorkerModule, graph: str | N
         finally:
             stopped.cancel()
             code = await ended if ended.done() else 0
-            await server.stop()
+            await server.stop(_STOP_SERVER)
         return code
 
 
@@ -142,7 +146,7 @@ class Keeper:
             return await ended if ended.done() else None
         finally:
             changed.cancel()
-            await child.stop(signal.SIGINT)  # a worker gives the turns it holds back at once
+            await child.stop(*_STOP_WORKER)
             await ended
 
     async def _pause(self, why: str) -> bool:

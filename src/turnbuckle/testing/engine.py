@@ -38,9 +38,15 @@ class Engine:
     store to use instead of a new one that is thrown away: a SQLite file or a postgresql:// URL.
     """
 
-    def __init__(self, *, clock_start_ms: int | None = None, database: str | None = None) -> None:
-        """`clock_start_ms` is Unix time and by default now, so that code which asks the machine for the time agrees."""
+    def __init__(
+        self, *, clock_start_ms: int | None = None, database: str | None = None, models: Path | None = None
+    ) -> None:
+        """`clock_start_ms` is Unix time and by default now, so that code which asks the machine for the time agrees.
+
+        `models` is the file that names the model providers; mock models serve without it.
+        """
         self._location = database
+        self._config = Config(mode="dev", models=models)
         self._faults = Faults()
         self._leases = Leases(self._renew)
         self._network = Network(self._serve, self._faults)
@@ -172,7 +178,7 @@ class Engine:
             self._folder = self._folder or tempfile.TemporaryDirectory(prefix="turnbuckle-")
             location = str(Path(self._folder.name, DATA_FILE))
         self._database = open_store(location, self.clock, is_kept=self._folder is None)
-        self._app = App(self._database, Config(mode="dev"))
+        self._app = App(self._database, self._config)
         self._app.bind(self._loop)
         self._is_open = True
 

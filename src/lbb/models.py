@@ -613,6 +613,7 @@ class NamedWorkflowStatus(WireModel):
 class NamedWorkflowTrigger(WireModel):
     id: str
     kind: Literal["review", "schedule", "stream", "watch"] | str
+    next_at_ms: list[int] | None = None
     review: WorkflowReviewTrigger | None = None
     schedule: WorkflowScheduleSettings | None = None
     stream: WorkflowStreamSettings | None = None
@@ -1696,6 +1697,20 @@ class WorkflowStepCheckpoint(WireModel):
     wake_at_ms: int | None = None
 
 
+class WorkflowStreamEvent(WireModel):
+    """One event. Its id is told apart for a day; events of one `key` reach one shard in order."""
+
+    data: Any = None
+    id: str
+    key: str | None = None
+    time: str | None = None
+    type: str | None = None
+
+
+class WorkflowStreamEventsRequest(WireModel):
+    events: list[WorkflowStreamEvent]
+
+
 class WorkflowStreamEventsResponse(WireModel):
     accepted: int
     duplicates: int
@@ -2144,6 +2159,8 @@ __all__ = [
     "WorkflowSpend",
     "WorkflowStatus",
     "WorkflowStepCheckpoint",
+    "WorkflowStreamEvent",
+    "WorkflowStreamEventsRequest",
     "WorkflowStreamEventsResponse",
     "WorkflowStreamSettings",
     "WorkflowTriggerMessage",

@@ -9,7 +9,7 @@ import logging
 from functools import partial
 
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import named
+from turnbuckle.operations import named, sender
 from turnbuckle.store.database import Lane
 from turnbuckle.store.transaction import Announcement
 from turnbuckle.wire.errors import Refused
@@ -19,7 +19,7 @@ EVERY_S = 1.0  # what another server has committed is seen by looking; so is wha
 FIRST_PIECE = 64  # what a commit usually wakes, sent among the turns
 NEXT_PIECE = 1_000  # the rest, behind them (decision 17)
 _LONGEST_PAUSE_S = 60.0  # before a trigger that fails is tried again
-_TOPICS = frozenset({"committed", named.TOPIC})
+_TOPICS = frozenset({"committed", sender.TOPIC})
 Place = tuple[str, str]  # graph id, name of the workflow
 
 

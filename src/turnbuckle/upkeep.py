@@ -10,7 +10,7 @@ from functools import partial
 
 from turnbuckle.http import reviews
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import graph, upkeep, watch
+from turnbuckle.operations import graph, stream, upkeep, watch
 from turnbuckle.store.database import Lane
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.errors import Refused
@@ -64,6 +64,7 @@ async def prune(store: AsyncStore) -> None:
     await _until_done(store, upkeep.prune_activities, Lane.BULK)
     await _until_done(store, watch.clear_old_queue, Lane.BULK)
     await _until_done(store, watch.forget_given, Lane.BULK)
+    await _until_done(store, stream.forget_old, Lane.BULK)
 
 
 async def sweep_blobs(store: AsyncStore) -> int:

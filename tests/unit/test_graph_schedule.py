@@ -104,16 +104,27 @@ def test_slots_that_passed_unseen_are_one_message_that_counts_them() -> None:
     settings = WorkflowScheduleSettings(every="1h")
     since, now_ms = at_ms("2026-05-01T00:00"), at_ms("2026-05-01T05:30")
 
-    assert schedule.due(settings, since, now_ms) == (at_ms("2026-05-01T05:00"), 4)
-    assert schedule.due(settings, at_ms("2026-05-01T05:00"), now_ms) is None
+    assert schedule.due(settings, "s", since, now_ms) == (at_ms("2026-05-01T05:00"), 4, True)
+    assert schedule.due(settings, "s", at_ms("2026-05-01T05:00"), now_ms) is None
 
 
 def test_slots_that_passed_unseen_are_left_out_when_asked_so() -> None:
     settings = WorkflowScheduleSettings(every="1h", missed="none")
     since = at_ms("2026-05-01T00:00")
 
-    assert schedule.due(settings, since, at_ms("2026-05-01T05:30")) is None
-    assert schedule.due(settings, since, at_ms("2026-05-01T05:00:20")) == (at_ms("2026-05-01T05:00"), 4)
+    assert schedule.due(settings, "s", since, at_ms("2026-05-01T05:30")) == (at_ms("2026-05-01T05:00"), 4, False)
+    assert schedule.due(settings, "s", since, at_ms("2026-05-01T05:00:20")) == (at_ms("2026-05-01T05:00"), 4, True)
+
+
+def test_a_slot_is_due_when_its_jitter_has_passed() -> None:
+    settings = WorkflowScheduleSettings(every="1h", jitter_ms=600_000)
+    slot = at_ms("2026-05-01T01:00")
+    delay = schedule.delay_ms(settings, "s", slot)
+
+    assert delay > 0
+    assert schedule.due(settings, "s", slot - 1, slot + delay - 1) is None
+    assert schedule.due(settings, "s", slot - 1, slot + delay) == (slot, 0, True)
+    assert schedule.next_due_at_ms(settings, "s", slot - 1) == slot + delay
 
 
 def test_jitter_is_the_same_for_a_slot_and_at_most_what_was_asked() -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import msgspec
 from cronsim import CronSim, CronSimError
 
 from turnbuckle.wire import limits
@@ -24,11 +25,26 @@ _FIELDS = 5
 _SWITCH = timedelta(hours=26)  # local times this far apart are in order whatever the clocks do between them
 
 
+class Schedule(msgspec.Struct, frozen=True):
+    """How far a workflow's schedule has come."""
+
+    graph_id: str
+    name: str
+    handled_ms: int  # slots up to here were told or passed over
+    due_at_ms: int  # when `advance` is next needed
+    through_seq: int  # the commit the last message had read through
+    told_ms: int | None = None  # the slot of the last message
+    is_asked: int = 0  # a person asks for a message now
+    asked_by: bytes | None = None
+    missed: int = 0
+
+
 class Due(NamedTuple):
-    """What is due now: the last slot, and how many before it no message will tell of."""
+    """The last slot that is due, and how many before it no message will tell of."""
 
     slot_ms: int
     missed: int
+    is_told: bool  # False: it is too old, and the schedule wants no such message
 
 
 def check(settings: WorkflowScheduleSettings, param: str, now_ms: int) -> None:
@@ -96,17 +112,37 @@ def _at_ms(local: datetime, zone: ZoneInfo) -> int:
     return round(local.replace(tzinfo=zone).timestamp() * 1000)
 
 
-def due(settings: WorkflowScheduleSettings, after_ms: int, now_ms: int) -> Due | None:
-    """What is due of the slots after `after_ms`. With `missed: none` only a slot of the last minute counts."""
-    passed = 0
+def due(settings: WorkflowScheduleSettings, name: str, after_ms: int, now_ms: int) -> Due | None:
+    """What is due of the slots after `after_ms`, each as much later as its jitter says; None: nothing."""
     last: int | None = None
+    passed = 0
     for slot in slots(settings, max(after_ms, now_ms - limits.SCHEDULE_LOOK_BACK_MS)):
-        if slot > now_ms:
+        if slot + delay_ms(settings, name, slot) > now_ms:
             break
         passed, last = passed + 1, slot
-    if last is None or (settings.missed == "none" and last < now_ms - limits.SCHEDULE_LATE_MS):
+    if last is None:
         return None
-    return Due(last, passed - 1)
+    is_late = last + delay_ms(settings, name, last) < now_ms - limits.SCHEDULE_LATE_MS
+    return Due(last, passed - 1, is_told=settings.missed == "last" or not is_late)
+
+
+def next_due_at_ms(settings: WorkflowScheduleSettings, name: str, after_ms: int) -> int:
+    """When the first slot after `after_ms` is due; far in the future when none comes any more."""
+    slot = next(slots(settings, after_ms), None)
+    return limits.INT_MAX if slot is None else slot + delay_ms(settings, name, slot)
+
+
+def told(schedule: Schedule, settings: WorkflowScheduleSettings, due: Due, head_seq: int) -> Schedule:
+    """The schedule once the due slot was handled."""
+    after = msgspec.structs.replace(
+        schedule,
+        handled_ms=due.slot_ms,
+        due_at_ms=next_due_at_ms(settings, schedule.name, due.slot_ms),
+        missed=schedule.missed + due.missed + (not due.is_told),
+    )
+    if not due.is_told:
+        return after
+    return msgspec.structs.replace(after, through_seq=head_seq, told_ms=due.slot_ms)
 
 
 def delay_ms(settings: WorkflowScheduleSettings, name: str, slot_ms: int) -> int:

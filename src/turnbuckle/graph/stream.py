@@ -10,11 +10,23 @@ from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.stream import WorkflowStreamEvent, WorkflowStreamSettings
 
 
+class Stream(msgspec.Struct, frozen=True):
+    """The events of one workflow, counted."""
+
+    graph_id: str
+    name: str
+    queue_id: str
+    next_number: int = 1
+    pending: int = 0
+    sent: int = 0
+    duplicates: int = 0
+
+
 class Event(msgspec.Struct, frozen=True):
     """One event. Once it was sent its body is dropped, and the row stays as long as its id must be known."""
 
     graph_id: str
-    workflow: str
+    queue_id: str
     event_id: bytes
     shard: int
     number: int  # grows with each event of the workflow
@@ -33,6 +45,14 @@ def news(events: Sequence[WorkflowStreamEvent], known: Iterable[str]) -> list[Wo
             seen.add(event.id)
             fresh.append(event)
     return fresh
+
+
+def is_known(event: Event, stream: Stream, now_ms: int) -> bool:
+    """Whether its id is still told apart: it waits, or it came in the last day and is among the last 100,000."""
+    if event.sent_at_ms is None:
+        return True
+    is_recent = event.received_at_ms > now_ms - limits.EVENT_KNOWN_MS
+    return is_recent and event.number >= stream.next_number - limits.EVENT_KNOWN_IDS
 
 
 def check_sizes(events: Sequence[WorkflowStreamEvent]) -> None:

@@ -32,8 +32,6 @@ from turnbuckle.wire.named import (
     WorkflowReviewTrigger,
 )
 
-TOPIC = "triggered"  # with the graph: a trigger may have something to do
-
 
 def put(tx: Transaction, graph_id: str, request: NamedWorkflowRequest) -> NamedWorkflow:
     """Create the workflow or change its settings; the same settings again change nothing."""
@@ -125,7 +123,7 @@ def write(tx: Transaction, head: GraphHead, asked: Named) -> Named:
         new = _change(tx, head, old, asked)
     sender.ensure(tx, new)
     budget.set_limit(tx, new.graph_id, new.name, _usd(new))
-    tx.announce(TOPIC, head.graph_id)
+    tx.announce(sender.TOPIC, head.graph_id)
     return new
 
 
@@ -166,7 +164,7 @@ def pause(
         new = replace(old, paused_at_ms=tx.now_ms if request.paused else None)
         names.save(tx, old, new)
         _pause_shards(tx, new)
-        tx.announce(TOPIC, graph_id)
+        tx.announce(sender.TOPIC, graph_id)
     return named_reads.shown(tx, head_of(tx, graph_id), new)
 
 
@@ -195,7 +193,7 @@ def run(tx: Transaction, graph_id: str, query: NamedWorkflowQuery, caller: Calle
     """Let the trigger send everything once more. A repeat while it does so changes nothing."""
     named, head = locked(tx, graph_id, query.name), head_of(tx, graph_id)
     trigger.KINDS[named.kind].run_now(tx, head, named, caller)
-    tx.announce(TOPIC, graph_id)
+    tx.announce(sender.TOPIC, graph_id)
     return NamedWorkflowRunResponse(workflow=named_reads.shown(tx, head, named), queued=True)
 
 

@@ -20,6 +20,7 @@ from turnbuckle.wire.instance import WorkflowInstanceCreateRequest
 from turnbuckle.wire.turn import WorkflowMessageOrigin
 from turnbuckle.wire.value import fingerprint
 
+TOPIC = "triggered"  # with the graph: a trigger may have something to do
 EMPTY_STATE = msgspec.Raw(b"{}")
 
 

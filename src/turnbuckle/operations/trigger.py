@@ -6,7 +6,7 @@ import msgspec
 
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.named import Named, invalid
-from turnbuckle.operations import watch
+from turnbuckle.operations import schedule, stream, watch
 from turnbuckle.operations.caller import Caller
 from turnbuckle.operations.progress import Progress
 from turnbuckle.store.transaction import Transaction
@@ -51,7 +51,7 @@ class Trigger(Protocol):
         """What waits, a page."""
 
 
-KINDS: dict[str, Trigger] = {"watch": watch}
+KINDS: dict[str, Trigger] = {"watch": watch, "schedule": schedule, "stream": stream}
 
 
 def kind_of(asked: NamedWorkflowTriggerRequest, param: str) -> tuple[str, msgspec.Struct]:

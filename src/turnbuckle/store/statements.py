@@ -30,11 +30,16 @@ from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.log import Commit, CommitKey
 from turnbuckle.graph.named import Flight, Named, Shard
 from turnbuckle.graph.quad import Quad
+from turnbuckle.graph.schedule import Schedule
+from turnbuckle.graph.stream import Event, Stream
 from turnbuckle.graph.watch import Given, Item, Link, Watch
 from turnbuckle.store.dialect import Dialect
 from turnbuckle.store.schema import clearing_statements
 
 ROWS: dict[str, type[msgspec.Struct]] = {
+    "schedule": Schedule,
+    "stream": Stream,
+    "stream_event": Event,
     "activity": Activity,
     "call": Call,
     "change": Change,

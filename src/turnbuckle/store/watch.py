@@ -175,7 +175,8 @@ def old_queue(tx: Transaction) -> tuple[str, str] | None:
 def clear_old_queue(tx: Transaction, graph_id: str, queue_id: str, limit: int) -> int:
     """Remove a piece of it; how many rows went. The queue is forgotten when none did."""
     where = {"graph_id": graph_id, "queue_id": queue_id}
-    went = tx.run("watch_item_drop", **where, limit=limit) + tx.run("watch_link_drop", **where, limit=limit)
+    pieces = ("watch_item_drop", "watch_link_drop", "stream_event_drop")
+    went = sum(tx.run(piece, **where, limit=limit) for piece in pieces)
     if went == 0:
         tx.run("watch_old_queue_delete", **where)
     return went

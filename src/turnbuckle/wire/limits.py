@@ -74,7 +74,7 @@ TEXTS = (1, 256)  # embedded by one call
 TEXT_CHARS = (1, 8_000)
 EFFECT_PATTERN = r"^[A-Za-z0-9_.:/-]{1,200}$"
 LABEL_CHARS = 64
-ACTIVITY_BODY_BYTES = 8 * MIB  # 256 texts of 8,000 characters
+ACTIVITY_BODY_BYTES = 25 * MIB  # 256 texts of 8,000 characters, each written as two escapes
 CALL_INSTANCE_CHARS = 512  # what a call works on
 CALL_SUMMARY_CHARS = 160
 CALL_BYTES = 64 * KIB  # the input, and the output, that the log of calls keeps
@@ -114,6 +114,7 @@ SCHEDULE_LOOK_BACK_MS = 31 * DAY_MS  # slots missed before this are not counted
 
 # Streams of events
 EVENTS_PER_REQUEST = 500
+EVENTS_BYTES = 8 * MIB  # of one request
 EVENT_ID_CHARS = 128
 EVENT_BYTES = 64 * KIB
 EVENT_BATCH_BYTES = 4 * MIB  # of one message's events together

@@ -132,6 +132,7 @@ class NamedWorkflowTrigger(Answer, frozen=True, kw_only=True):
     schedule: WorkflowScheduleSettings | None = None
     stream: WorkflowStreamSettings | None = None
     review: WorkflowReviewTrigger | None = None
+    next_at_ms: list[int] | None = None  # ours: the coming slots of a schedule
 
 
 class NamedWorkflow(Answer, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from turnbuckle.wire import limits
-from turnbuckle.wire.base import Answer, AtMs, Count, Id, Json, Request
+from turnbuckle.wire.base import ID_PATTERN, Answer, AtMs, Count, Json, Request
 
-EventId = Annotated[Id, Meta(max_length=limits.EVENT_ID_CHARS)]
+EventId = Annotated[str, Meta(min_length=1, max_length=limits.EVENT_ID_CHARS, pattern=ID_PATTERN)]
 
 
 class WorkflowStreamSettings(Request, omit_defaults=True, frozen=True, kw_only=True):

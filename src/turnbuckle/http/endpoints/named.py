@@ -3,7 +3,8 @@
 import msgspec
 
 from turnbuckle.http.endpoints.endpoint import READERS, Endpoint
-from turnbuckle.operations import named, named_reads, named_runs, requeue, triggered
+from turnbuckle.operations import named, named_reads, named_runs, requeue, stream, triggered
+from turnbuckle.wire import limits
 from turnbuckle.wire.named import (
     NamedWorkflow,
     NamedWorkflowDeleteQuery,
@@ -28,7 +29,12 @@ from turnbuckle.wire.named import (
     TriggeredWorkflowsResponse,
 )
 from turnbuckle.wire.schedule import WorkflowScheduleMessage
-from turnbuckle.wire.stream import WorkflowEventsMessage, WorkflowStreamEventsResponse
+from turnbuckle.wire.stream import (
+    WorkflowEventsMessage,
+    WorkflowStreamEventsQuery,
+    WorkflowStreamEventsRequest,
+    WorkflowStreamEventsResponse,
+)
 from turnbuckle.wire.watch import (
     WorkflowQueueQuery,
     WorkflowQueueResponse,
@@ -117,6 +123,23 @@ NAMED: tuple[Endpoint, ...] = (
         query=NamedWorkflowQuery,
         body=WorkflowRequeueRequest,
         refusals=(*MISSING, "instance_not_found", "turn_not_found"),
+    ),
+    Endpoint(
+        "POST",
+        "/v1/workflows/named/events",
+        stream.send_events,
+        "Give a workflow events; each id is taken once, and all new ones or none.",
+        WorkflowStreamEventsResponse,
+        query=WorkflowStreamEventsQuery,
+        body=WorkflowStreamEventsRequest,
+        refusals=(
+            *MISSING,
+            "workflow_param_invalid",
+            "payload_too_large",
+            "workflow_stream_full",
+            "workflow_stream_rate_limited",
+        ),
+        body_bytes=limits.EVENTS_BYTES,
     ),
     Endpoint(
         "GET",

@@ -28,7 +28,7 @@ class _Server(uvicorn.Server):
 def live_server(database: Database) -> Iterator[str]:
     """The URL where it listens."""
     write(database, lambda tx: keys.add(tx, KEY, "live server", Grant("test", "user", "admin")))
-    app = App(database, Config())
+    app = App(database, Config(mode="dev"))
     server = _Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False))
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listening:
         # asyncio does so only for sockets it made itself; without it each answer waits 40 ms for its second part.

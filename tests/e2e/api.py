@@ -75,11 +75,18 @@ def lease(task: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def serving(store: OpenStore, *, workflows: bool = True) -> AsyncIterator[Api]:
-    write(store.database, lambda tx: keys.add(tx, KEY, "tests", Grant("test", "user", "admin")))
-    app = App(store.database, Config(data=Path("unused"), workflows=workflows))
+async def serving(store: OpenStore, **settings: Any) -> AsyncIterator[Api]:
+    """`settings` are fields of Config."""
+    # In a thread: a second app on the store finds it bound to this loop, which must not stand still.
+    await asyncio.to_thread(
+        write, store.database, lambda tx: keys.add(tx, KEY, "tests", Grant("test", "user", "admin"))
+    )
+    app = App(store.database, Config(**{"data": Path("unused"), "mode": "dev", **settings}))
     app.bind(asyncio.get_running_loop())
     transport, headers = httpx.ASGITransport(cast(Any, app)), {"authorization": f"Bearer {KEY}"}
     with contextlib.closing(app):
         async with httpx.AsyncClient(transport=transport, base_url="http://app", headers=headers) as client:
-            yield Api(app, store, client)
+            try:
+                yield Api(app, store, client)
+            finally:
+                await app.activities.aclose()

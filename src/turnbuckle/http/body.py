@@ -23,7 +23,7 @@ _WORDS = {
     review.OPTION_PATTERN: "1 to 64 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`",
     review.SIGNAL_PATTERN: "nothing, or 1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `-`",
 }
-_AT = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
+_AT = re.compile(r"^(?P<what>.*?)(?: - at (?:`key` in )?`(?P<path>[^`]*)`)?$", re.DOTALL)
 _REGEX = re.compile(r"Expected `str` matching regex (?P<pattern>'.*')", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 

@@ -124,11 +124,9 @@ class _Draft:
     # -- which rows and links are taken --------------------------------------------------------------------------
 
     def admit(self) -> None:
-        named = [one for one in self.asked.references() if not one.is_by_id]
-        made = {one.entity_id: one.class_id for one in named}
-        self.keys = {one.entity_id: one.key.encode() for one in named if one.key is not None}
-        self.classes = {id: entity.class_id for id, entity in self.present.entities.items()}
-        self.classes |= {id: class_id for id, class_id in made.items() if id not in self.classes}
+        self.made = {one.entity_id: one for one in self.asked.references() if not one.is_by_id}
+        self.classes = {id: one.class_id for id, one in self.made.items()}
+        self.classes |= {id: entity.class_id for id, entity in self.present.entities.items()}
         self.rows = [row for row in self.asked.rows if self._takes(row.record)]
         self.links = [link for link in self.asked.links if self._takes_link(link)]
         for row in self.rows:
@@ -309,12 +307,18 @@ class _Draft:
         for id, record in self.names.items():
             there, name = self.present.entities.get(id), record.name.encode()
             if there is None:
-                key = self.keys.get(id)
-                new.append(Entity(self.graph_id, id, self.seq, None, record.class_id, key, name))
+                new.append(self._new_entity(id, record))
             elif not record.keeps_name and there.name != name:
                 ended.append(there)
                 new.append(Entity(self.graph_id, id, self.seq, None, there.class_id, there.key, name))
         return new, ended
+
+    def _new_entity(self, id: str, record: Reference) -> Entity:
+        """One that another place of the same commit may name by its id."""
+        made = self.made[id]
+        name = made.name if record.keeps_name else record.name
+        key = None if made.key is None else made.key.encode()
+        return Entity(self.graph_id, id, self.seq, None, made.class_id, key, name.encode())
 
     def _fact_rows(self) -> tuple[list[Fact], list[Fact]]:
         new, ended = [], []

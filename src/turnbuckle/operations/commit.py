@@ -12,7 +12,7 @@ from turnbuckle.graph.commit import Plan, Present
 from turnbuckle.graph.fact import Fact
 from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.log import CommitKey
-from turnbuckle.graph.ontology import EMPTY, Ontology
+from turnbuckle.graph.ontology import Ontology
 from turnbuckle.graph.reference import refused, resolve
 from turnbuckle.operations import commit_log, ontology
 from turnbuckle.operations.caller import Caller
@@ -40,7 +40,7 @@ def post(
 def commit(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Caller) -> GraphCommitResponse:
     """Write all of it, or nothing. A key that was committed before is answered as it was then."""
     key, body_hash = commit_log.key_of(caller), commit_log.hash_of(replace(body, workflow_fence=None))
-    head = _lock(tx, graph_id, body, caller)
+    head = commit_log.lock(tx, graph_id, caller)
     known = commit_log.known(tx, head, key, body_hash)
     if known is not None:
         return _replay(known)
@@ -60,7 +60,6 @@ def dry_run(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Ca
     """Every check of the commit but key and fence; nothing is written."""
     head = graphs.head(tx, graph_id)
     if head is None:
-        asking.ask(EMPTY, body)  # says what is not declared
         raise commit_log.missing(caller)
     plan = _plan(tx, head, body)
     if body.observed_at is not None:
@@ -75,14 +74,6 @@ def dry_run(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Ca
         skipped_edges=list(plan.skipped_edges) or None,
         skipped_entities=list(plan.skipped_entities) or None,
     )
-
-
-def _lock(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Caller) -> GraphHead:
-    head = graphs.lock(tx, graph_id)
-    if head is None:
-        asking.ask(EMPTY, body)
-        raise commit_log.missing(caller)
-    return head
 
 
 def _plan(tx: Transaction, head: GraphHead, body: GraphCommitRequest) -> Plan:

@@ -118,7 +118,7 @@ GRAPH: tuple[Endpoint, ...] = (
         body=GraphRetractRequest,
         body_bytes=limits.COMMIT_BYTES,
         with_caller=True,
-        refusals=(*_WRITTEN, "unknown_entity"),
+        refusals=_WRITTEN,
     ),
     Endpoint(
         "POST",

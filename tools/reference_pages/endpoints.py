@@ -74,9 +74,11 @@ def _type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{word}`" for word in schema["enum"])
     if "anyOf" in schema:  # an optional field: null is what "optional" says already
-        return _type(next(one for one in schema["anyOf"] if one != {"type": "null"}))
+        return " or ".join(dict.fromkeys(_type(one) for one in schema["anyOf"] if one != {"type": "null"}))
     if schema.get("type") == "array":
-        return "list of " + _type(schema["items"])
+        return "list of " + _type(schema.get("items", {}))
+    if isinstance(schema.get("additionalProperties"), dict):
+        return "map of " + _type(schema["additionalProperties"])
     return _kind(schema)
 
 

@@ -18,7 +18,6 @@ class Config:
     workflows: bool = True
     mode: str = "serve"  # or "dev": the well-known key, loopback only, mock models without a file
     models: Path | None = None  # the file that names model providers: docs/reference/models-toml.md
-    mock_answers: Path | None = None  # the mock models' answer key, before the one that the file names
     index: Path | None = None  # the folder of SPARQL indexes, one of each server; None: beside the SQLite store
     sparql_query_ms: int = limits.SPARQL_MS
     sparql_memory_bytes: int = 4 * 1024 * limits.MIB  # address space of the index process

@@ -170,8 +170,8 @@ def test_a_key_that_is_not_there_is_told_without_showing_any(
 def test_an_answer_key_that_is_none_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "key.json").write_text(text)
 
-    with pytest.raises(BadSettings, match=r"mock_answers: .*key\.json is no answer key"):
-        open_models(None, is_dev=True, mock_answers=tmp_path / "key.json")
+    with pytest.raises(BadSettings, match=r"models\.toml: mock_answers: .*key\.json is no answer key"):
+        open_models(written(tmp_path, 'mock_answers = "key.json"'), is_dev=True)
 
 
 # -- prices ------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ _DATA = click.option(
 _PORT = click.option("--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True)
 _MODELS = click.option(
     "--models",
+    envvar="TURNBUCKLE_MODELS",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file that names the model providers.",
 )
@@ -86,6 +87,7 @@ def _add_dev_key(database: Database) -> None:
 
 def _run(config: Config, prepare: Callable[[Database], None] | None = None, *, is_fresh: bool = False) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of each request to a model
     try:
         server.serve(config, lambda address: click.echo(f"listening on {address}"), prepare, is_fresh=is_fresh)
     except OSError as exc:

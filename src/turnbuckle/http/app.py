@@ -57,7 +57,7 @@ class App:
         self.config = config
         self._index_folder = index
         self._database = database
-        self._models = open_models(config.models, is_dev=config.mode == "dev", mock_answers=config.mock_answers)
+        self._models = open_models(config.models, is_dev=config.mode == "dev")
         for line in self._models.described():
             log.info("model for %s", line)
         self._routes: dict[tuple[str, str], Endpoint] = {(e.method, e.path): e for e in ENDPOINTS}

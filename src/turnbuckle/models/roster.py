@@ -99,8 +99,8 @@ class Models:
             await provider.aclose()
 
 
-def open_models(file: Path | None, *, is_dev: bool, mock_answers: Path | None = None) -> Models:
-    """As the file says; without one mock models in dev mode, else none. `mock_answers` goes before the file's own.
+def open_models(file: Path | None, *, is_dev: bool) -> Models:
+    """As the file says; without one mock models in dev mode, else none.
 
     Raises BadSettings.
     """
@@ -109,6 +109,6 @@ def open_models(file: Path | None, *, is_dev: bool, mock_answers: Path | None = 
     else:
         chosen, folder, why = settings.read(file), file.parent, f"{file.name} names none under [activities]"
     try:
-        return Models(settings.with_answers(chosen, mock_answers), folder, why)
+        return Models(chosen, folder, why)
     except BadSettings as exc:
         raise BadSettings(f"{file or 'models'}: {exc}") from exc

@@ -166,11 +166,6 @@ def _explained(message: str, entry: str) -> str:
     return f"{path or 'the file'}: {what[0].lower()}{what[1:]}"
 
 
-def with_answers(settings: Settings, file: Path | None) -> Settings:
-    """The same with another answer key for the mock models."""
-    return settings if file is None else msgspec.structs.replace(settings, mock_answers=str(file.absolute()))
-
-
 # -- what the file points to -------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,12 @@ OF_THE_ENGINE = [operation for operation in OPERATIONS if operation.path.startsw
 FRESH = itertools.count(1)
 
 
+@schemathesis.serializer("application/x-ndjson")
+def as_it_is(context: Any, value: Any) -> bytes:
+    """Lines are made up as bytes, not as JSON."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
 def bounded(examples: int) -> settings:
     """`examples` made up by chance; nothing is kept between runs, and nothing made smaller: the request is shown."""
     every = list(HealthCheck)

@@ -9,12 +9,14 @@ import pytest
 
 from lbb import SparqlResults, models
 from lbb.workflows import (
+    OwnedWrite,
     WorkflowResult,
+    capture_activities,
     is_activity_refused,
     lbb_activities,
     split_in_halves,
 )
-from tests.unit.workflow_server import Engine, Json, ended, make_task, make_worker, refused, run_turn, saved
+from tests.unit.workflow_server import Engine, Json, ended, failure, make_task, make_worker, refused, run_turn, saved
 
 REASON = "/v1/workflows/activities/reason"
 DECIDE = "/v1/workflows/activities/decide"
@@ -293,3 +295,28 @@ async def test_a_refusal_is_told_by_its_code(error: Any, is_refused: bool) -> No
         error = raised.value
 
     assert is_activity_refused(error) is is_refused
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("write_owned", lambda lbb, ctx: lbb.write_owned(ctx, "write", OwnedWrite(subjects=[]))),
+        ("requeue", lambda lbb, ctx: lbb.requeue(ctx, step_key="write", failed=[])),
+        ("wait_for_review", lambda lbb, ctx: lbb.wait_for_review(ctx, "write", {}, timeout_ms=1)),
+    ],
+)
+@pytest.mark.parametrize("is_captured", [False, True])
+async def test_an_activity_that_was_never_awaited_fails_the_turn_for_good(
+    name: str, call: Any, is_captured: bool
+) -> None:
+    """Its write would be missing from a turn that says it is complete."""
+    engine = Engine()
+    lbb = lbb_activities(engine.client)
+
+    async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+        call(capture_activities(lbb).activities if is_captured else lbb, ctx)
+        return WorkflowResult(state=None)
+
+    await run_turn(handler, engine=engine)
+
+    assert f'{name}("write") was never awaited' in failure(engine, is_permanent=True)

@@ -151,6 +151,7 @@ def test_a_call_carries_identity_turn_run_step_and_instance() -> None:
         "instance": "e/1",
     }
     assert running_turn("p", turn={"run": None}).call_mark() == {"identity": "a-1", "turn": 3}
+    assert len(turn.call_mark(instance="e" * 513)["instance"]) == 512
 
 
 async def test_a_turn_is_current_in_its_steps_threads_and_child_tasks() -> None:

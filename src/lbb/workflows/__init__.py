@@ -4,8 +4,8 @@ Start with `definition` (a workflow), `context` (what its handler may do) and `w
 through `claim` -> `task` -> `turn_run` -> `replay` and `step_run` -> `turn_routes` -> `ending`; `attempt` says whether
 the worker still holds it and `heartbeat` keeps it held.
 
-What a step may ask for is `activities`: `model_calls`, `owned_write`, `requeue`, `review`; `capture` is the same without
-writing. `triggered` is the workflow that a watch, a schedule or a stream sends messages to.
+What a step may ask for is `activities`: `model_calls`, `owned_write`, `requeue`, `review`; `capture` is the same
+without writing. `triggered` is the workflow that a watch, a schedule or a stream sends messages to.
 """
 
 from lbb.entities import ENTITY_ID_KEY_SENTINEL, ENTITY_IRI_NAMESPACE, entity_id_from_iri, entity_ref

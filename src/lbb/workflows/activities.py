@@ -7,7 +7,7 @@ from lbb import models
 from lbb.activity_calls import decide_body, embed_body, reason_body
 from lbb.sparql_results import SparqlResults
 from lbb.workflows import review as reviews
-from lbb.workflows.context import WorkflowContext
+from lbb.workflows.context import WorkflowContext, noted_step
 from lbb.workflows.model_calls import ask_model
 from lbb.workflows.owned_write import EdgeIdempotency, Kind, OwnedWriteResult, Write, write_owned
 from lbb.workflows.requeue import FailedInstance, requeue_failed
@@ -90,6 +90,7 @@ class LbbActivities:
         """Ask the graph. A triggered turn reads at its message's `as_of_commit_seq`, or later."""
         return await self._client.sparql(query, as_of_commit_seq=as_of_commit_seq, consistency=consistency, limit=limit)
 
+    @noted_step
     async def write_owned(
         self,
         ctx: WorkflowContext,
@@ -115,6 +116,7 @@ class LbbActivities:
             heartbeat_timeout_ms=heartbeat_timeout_ms,
         )
 
+    @noted_step
     async def requeue(
         self, ctx: WorkflowContext, step_key: str, failed: Iterable[FailedInstance], *, graph: str | None = None
     ) -> models.WorkflowRequeueResponse | None:
@@ -125,6 +127,7 @@ class LbbActivities:
         """File a question for a person, or find the one of its `key`, which may be answered already."""
         return await reviews.file_review(self._client, request, workflow)
 
+    @noted_step
     async def wait_for_review(
         self, ctx: WorkflowContext, key: str, request: reviews.Request, *, timeout_ms: int, workflow: Workflow = None
     ) -> ReviewWaitResult:

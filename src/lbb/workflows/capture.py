@@ -12,11 +12,11 @@ from lbb.wire_json import wire_value
 from lbb.workflows import review as reviews
 from lbb.workflows.activities import LbbActivities, Test, Workflow
 from lbb.workflows.capture_check import shape_errors
-from lbb.workflows.context import WorkflowContext
+from lbb.workflows.context import WorkflowContext, noted_step
 from lbb.workflows.inputs import input_of_review, inputs_of_failed, inputs_of_write, report, turn_of_review
 from lbb.workflows.owned_write import EdgeIdempotency, Kind, OwnedWrite, OwnedWriteResult, Write, in_step
 from lbb.workflows.requeue import FailedInstance
-from lbb.workflows.results import Input
+from lbb.workflows.results import Input, cut_input
 from lbb.workflows.review import ReviewWaitResult
 from lbb.workflows.running import current_turn
 from lbb.workflows.step_context import WorkflowStepContext
@@ -84,7 +84,7 @@ class ActivityCapture:
         return item
 
     def keep_inputs(self, inputs: list[Input]) -> list[Input]:
-        self._kept.results.extend(inputs)
+        self._kept.results.extend(map(cut_input, inputs))
         return inputs
 
     async def _checked(self, step_key: str, graph: str | None, body: dict[str, Any] | None) -> CapturedWrite:
@@ -114,6 +114,8 @@ def capture_activities(
 
 
 class _CapturedActivities(LbbActivities):
+    """Has no client of its own, so that an activity it does not know of fails instead of writing."""
+
     def __init__(self, live: LbbActivities, capture: ActivityCapture, workflow: str) -> None:
         self._live = live
         self._capture = capture
@@ -172,6 +174,7 @@ class _CapturedActivities(LbbActivities):
     async def sparql(self, query: str, **options: Any) -> Any:
         return await self._live.sparql(query, **options)
 
+    @noted_step
     async def write_owned(
         self,
         ctx: WorkflowContext,
@@ -197,6 +200,7 @@ class _CapturedActivities(LbbActivities):
             heartbeat_timeout_ms=heartbeat_timeout_ms,
         )
 
+    @noted_step
     async def requeue(
         self, ctx: WorkflowContext, step_key: str, failed: Iterable[FailedInstance], *, graph: str | None = None
     ) -> None:
@@ -205,6 +209,7 @@ class _CapturedActivities(LbbActivities):
     async def review(self, request: reviews.Request, *, workflow: Workflow = None) -> models.ReviewItem:
         return self._capture.keep_review(reviews.review_body(request, workflow, None))
 
+    @noted_step
     async def wait_for_review(
         self, ctx: WorkflowContext, key: str, request: reviews.Request, *, timeout_ms: int, workflow: Workflow = None
     ) -> ReviewWaitResult:

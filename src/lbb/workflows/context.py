@@ -1,6 +1,7 @@
 """What a handler gets: durable steps, sleeps, signals, continuations (lbb-engine 5.5, 5.7)."""
 
 import functools
+import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,21 @@ def _noted(call: Call[Options, Output]) -> Call[Options, Output]:
         context: Any = args[0]
         key = args[1] if len(args) > 1 else kwargs["key"]
         context._parts.note_call(f'ctx.{call.__name__}("{key}")', made)
+        return made
+
+    return noted
+
+
+def noted_step(call: Call[Options, Output]) -> Call[Options, Output]:
+    """The same for what is called with `(client or self, ctx, key, ...)` and takes a step of the turn."""
+
+    @functools.wraps(call)
+    def noted(*args: Options.args, **kwargs: Options.kwargs) -> Coroutine[Any, Any, Output]:
+        made = call(*args, **kwargs)
+        given = inspect.signature(call).bind(*args, **kwargs).arguments
+        ctx, key = list(given.values())[1:3]
+        if isinstance(ctx, WorkflowContext):
+            ctx._parts.note_call(f'{call.__name__}("{key}")', made)
         return made
 
     return noted

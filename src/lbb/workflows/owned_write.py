@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lbb import graph_calls, models
 from lbb.wire_json import wire_value
 from lbb.wire_model import WireModel
-from lbb.workflows.context import WorkflowContext
+from lbb.workflows.context import WorkflowContext, noted_step
 from lbb.workflows.errors import WorkflowError
 from lbb.workflows.inputs import inputs_of_write, report
 from lbb.workflows.running import turn_of_call
@@ -75,6 +75,7 @@ def _filled(**lists: Sequence[Any]) -> dict[str, Any]:
     return {name: wire_value(list(items)) for name, items in lists.items() if items}
 
 
+@noted_step
 async def write_owned(
     client: "AsyncLbbClient",
     ctx: WorkflowContext,

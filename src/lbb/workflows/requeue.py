@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lbb import models, named_calls
-from lbb.workflows.context import WorkflowContext
+from lbb.workflows.context import WorkflowContext, noted_step
 from lbb.workflows.errors import WorkflowError
 from lbb.workflows.inputs import inputs_of_failed, report
 from lbb.workflows.running import current_turn
@@ -25,6 +25,7 @@ class FailedInstance:
     error: str | None = None
 
 
+@noted_step
 async def requeue_failed(
     client: "AsyncLbbClient",
     ctx: WorkflowContext,

@@ -11,6 +11,8 @@ from lbb.workflows.results import RunResultsCollector
 from lbb.workflows.task import Task
 from lbb.workflows.usage import TurnUsage
 
+INSTANCE_CHARS = 512
+
 
 @dataclass(eq=False, slots=True)
 class RunningTurn:
@@ -33,7 +35,8 @@ class RunningTurn:
     def call_mark(self, effect_id: str | None = None, instance: str | None = None) -> dict[str, Any]:
         """The field `workflow` of a model call: `{identity, turn, run_id?, step?, instance?}`."""
         mark: dict[str, Any] = {"identity": self.task.workflow_id, "turn": self.task.turn}
-        optional = {"run_id": self.task.run_id or None, "step": self.step_of(effect_id), "instance": instance}
+        shown = instance and instance[:INSTANCE_CHARS]
+        optional = {"run_id": self.task.run_id or None, "step": self.step_of(effect_id), "instance": shown}
         return mark | {name: value for name, value in optional.items() if value is not None}
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from tests.contract import graph_refusals, review_refusals
+from tests.contract import activity_refusals, graph_refusals, review_refusals
 from tests.e2e.api import CLAIM, CONTROL, CREATE, DELETE, KEY, MESSAGE, PAIRS, WORKFLOWS, Api, lease, ok, serving
 from tests.open_store import opened
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
@@ -25,6 +25,7 @@ NOT_BY_A_REQUEST = {
     "stopping": "the server shuts down: see test_long_poll.py and the store suites",
     "rate_limited": "this server limits no rates; clients obey it from others",
     "workflows_disabled": "the engine is switched off: see test_bad_input.py",
+    **activity_refusals.WITH_A_PROVIDER,
 }
 
 
@@ -66,6 +67,7 @@ def _bodies(held: dict[str, Any]) -> dict[str, dict[str, Any]]:
         f"{TURNS}/signal": _signal(id="e-9"),
         f"{TURNS}/complete": {**held, "state": 1},
         f"{TURNS}/fail": {**held, "error": "no"},
+        **activity_refusals.BODIES,
         **review_refusals.BODIES,
         **graph_refusals.BODIES,
     }
@@ -99,7 +101,7 @@ async def ask(world: World, endpoint: Endpoint, *, change: dict[str, Any] | None
               query: dict[str, Any] | None = None, key: str = KEY) -> httpx.Response:  # fmt: skip
     """A request that is taken but for what the arguments change."""
     params = {k: v for name in endpoint.query.__struct_fields__ for k, v in QUERIES.get(name, {}).items()}
-    params = graph_refusals.QUERIES.get(endpoint.path, params)
+    params = {**graph_refusals.QUERIES, **activity_refusals.QUERIES}.get(endpoint.path, params)
     sent: dict[str, Any] = {"params": {**params, **(query or {})}, "headers": {"authorization": f"Bearer {key}"}}
     if content is not None or endpoint.raw_body:
         sent["content"] = b"bytes" if content is None else content
@@ -166,6 +168,7 @@ SHOW: dict[str, Show] = {
     "turn_not_found": _unknown_turn,
     "workflow_run_not_found": _unknown,
     "blob_not_found": _unknown,
+    "model_call_not_found": _unknown,
     "not_found": _unknown,
 }
 
@@ -181,6 +184,8 @@ async def test_each_listed_refusal_can_be_met(world: World, endpoint: Endpoint) 
         change = CONFLICTS.get((endpoint.path, code))
         if (endpoint.path, code) in review_refusals.SHOWN:
             answer = await review_refusals.show(world.api, endpoint.path, code)
+        elif (endpoint.path, code) in activity_refusals.SHOWN:
+            answer = await activity_refusals.show(world.api, endpoint.path, code)
         elif (endpoint.path, code) in graph_refusals.SHOWN:
             answer = await graph_refusals.show(world.api, endpoint.path, code)
         else:

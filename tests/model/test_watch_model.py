@@ -24,23 +24,20 @@ from turnbuckle.wire import limits
 
 NAMES = tuple("abcde")
 SHARDS = 2
-SETTINGS: dict[str, Any] = {
-    "fields": ["text", "about/text"],
-    "owns": {"properties": ["word_count"], "relations": ["HAS_SOURCE"]},
-    "shards": SHARDS,
-    "batch": 2,
-    "window": 2,
-}
+COMMON: dict[str, Any] = {"owns": {"properties": ["word_count"]}, "shards": SHARDS, "batch": 2, "window": 2}
+FIELDS: dict[str, Any] = {"fields": ["text", "about/text"], **COMMON}
+EVERY_FIELD: dict[str, Any] = {"fields": None, "exclude": ["owner"], **COMMON}
+PIECES = st.sampled_from((1, 2, 3, 1_000))
 SHORT = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    stateful_step_count=40,
+    stateful_step_count=50,
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.generate, Phase.shrink),
 )
-EXAMPLES = {("sqlite", False): 30, ("postgresql", False): 8, ("sqlite", True): 600, ("postgresql", True): 60}
+EXAMPLES = {("sqlite", False): 60, ("postgresql", False): 10, ("sqlite", True): 600, ("postgresql", True): 60}
 name_drawn = st.sampled_from(NAMES)
 
 
@@ -61,14 +58,15 @@ class WatchMachine(RuleBasedStateMachine):
         self.is_paused = False
         self.has_watch = True
 
-    @initialize(there=st.sets(name_drawn))
-    def begin(self, there: set[str]) -> None:
+    @initialize(there=st.sets(name_drawn), watched=st.sampled_from((FIELDS, EVERY_FIELD)))
+    def begin(self, there: set[str], watched: dict[str, Any]) -> None:
+        self.settings = watched
         on.declare(self.store)
         self.names = {on.iri_of(self.store, name): name for name in NAMES}
         for name in sorted(there):
             on.note(self.store, name, text=self.value())
             self.reference.there.add(name)
-        on.watch(self.store, **SETTINGS)
+        on.watch(self.store, **self.settings)
         self.reference.send_all(must=True)
 
     def value(self) -> str:
@@ -83,7 +81,7 @@ class WatchMachine(RuleBasedStateMachine):
 
     @rule(name=name_drawn)
     def write_owned(self, name: str) -> None:
-        """What the workflow itself writes; whoever writes it."""
+        """What the workflow itself writes; whoever writes it. Without fields only that keeps it from waking."""
         seq = on.note(self.store, name, word_count=next(self.values))
         self.reference.write(name, seq, wakes=False)
 
@@ -105,7 +103,8 @@ class WatchMachine(RuleBasedStateMachine):
 
     @rule()
     def write_topic(self) -> None:
-        self.reference.write_topic(on.note(self.store, "t", type="Topic", text=self.value()))
+        seq = on.note(self.store, "t", type="Topic", text=self.value())
+        self.reference.write_topic(seq, wakes=self.settings is FIELDS)
 
     @rule()
     def retract_topic(self) -> None:
@@ -114,10 +113,13 @@ class WatchMachine(RuleBasedStateMachine):
 
     # -- the trigger's work --------------------------------------------------------------------------------------
 
-    @rule(most=st.sampled_from((1, 2, 3, 1_000)), crashes=st.booleans())
-    def advance(self, most: int, crashes: bool) -> None:
-        """A piece of its work, which a crash undoes whole."""
+    @rule(pieces=st.lists(st.tuples(PIECES, st.booleans()), min_size=1, max_size=4))
+    def advance(self, pieces: list[tuple[int, bool]]) -> None:
+        """Some of its work, each piece undone whole where the server is killed."""
+        for most, crashes in pieces:
+            self.advance_by(most, crashes)
 
+    def advance_by(self, most: int, crashes: bool) -> None:
         def work(tx: Transaction) -> None:
             named.advance(tx, self.store.graph_id, "notes", most)
             if crashes:
@@ -185,7 +187,7 @@ class WatchMachine(RuleBasedStateMachine):
             self.make_again()
 
     def make_again(self) -> None:
-        on.watch(self.store, **SETTINGS)
+        on.watch(self.store, **self.settings)
         self.has_watch = True
         self.reference.forget()
         self.reference.send_all(must=True)
@@ -196,19 +198,19 @@ class WatchMachine(RuleBasedStateMachine):
 
     # -- rest ----------------------------------------------------------------------------------------------------
 
-    @rule()
-    def come_to_rest(self) -> None:
+    @rule(most=PIECES)
+    def come_to_rest(self, most: int) -> None:
         """Everything that can happen by itself happens; then nothing is owed."""
         if not self.has_watch:
             self.make_again()
         if self.is_paused:
             self.pause_or_resume()
         for _ in range(4):  # three repeats and the first
-            on.pump(self.store)
+            on.pump(self.store, most)
             self.listen()
             while (task := calls.claim(self.store)) is not None:
                 calls.complete(self.store, task)
-                on.pump(self.store)
+                on.pump(self.store, most)
                 self.listen()
             self.store.clock.pass_ms(16 * limits.MINUTE_MS)
         self.reference.check_all_told()
@@ -216,7 +218,7 @@ class WatchMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "names"):
-            self.come_to_rest()
+            self.come_to_rest(1_000)
         assert read(self.store.database, doctor.problems) == []
 
 

@@ -45,8 +45,9 @@ class WatchReference:
         self.linked.add(name)
         self.has_topic = True
 
-    def write_topic(self, seq: int) -> None:
-        for name in self.linked if self.has_topic else ():
+    def write_topic(self, seq: int, wakes: bool) -> None:
+        """A field of the topic was written; `wakes` when the watch follows links to it."""
+        for name in self.linked if wakes else ():
             self.must(name, seq)
         self.has_topic = True
 

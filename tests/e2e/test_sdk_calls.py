@@ -17,8 +17,10 @@ from lbb.workflows import (
     TriggeredWorkflowDefinition,
     WorkflowContext,
     WorkflowResult,
+    WorkflowStepContext,
     capture_activities,
     entity_ref,
+    fan_in_identity,
     lbb_activities,
     triggered_workflow,
     workflow,
@@ -395,3 +397,41 @@ async def test_instances_go_back_to_their_watch(engine: Engine, client: AsyncLbb
 
     assert isinstance(answers[0], models.WorkflowRequeueResponse)
     assert (answers[0].attempt, answers[0].requeued, answers[0].exhausted) == (1, [iri], [])
+
+
+async def test_an_answer_and_a_fan_in_reach_their_handlers(engine: Engine, client: AsyncLbbClient) -> None:
+    await client.workflows.named.put(
+        {
+            "name": "notes",
+            "workflow": TYPE,
+            "triggers": [{"watch": {"class": "Note"}}, {"id": "answers", "review": {}}],
+            "fan_in": "sum",
+        }
+    )
+    lbb, heard = lbb_activities(client), []
+
+    @triggered_workflow(name="word-count", version="v1")
+    async def count(ctx: WorkflowContext, message: models.WorkflowTriggerMessage, state: Any) -> None:
+        async def tell(s: WorkflowStepContext) -> None:
+            to = client.workflows.handle(fan_in_identity("notes", "sum"))
+            await to.send({"notes": len(message.instances)}, id=s.effect_id)
+
+        await ctx.step("ask", lambda: lbb.review(QUESTION, workflow=ctx.workflow_name), model=models.ReviewItem)
+        await ctx.step("tell", tell)
+
+    @count.on_review
+    async def hear(ctx: WorkflowContext, message: Any, state: Any) -> None:
+        heard.append(message["review_item"]["answer"]["note"])
+
+    @count.on_fan_in
+    async def add(ctx: WorkflowContext, message: Any, state: Any) -> WorkflowResult[Any]:
+        return WorkflowResult(state={"notes": state.get("notes", 0) + message["notes"]})
+
+    await client.workflows.handle("starter.notes").send(trigger(await iri_of(client, "Monday")), id="m-1")
+    await engine.run(count)
+    (item,) = await lbb.review_items(["why"])
+    await client.reviews.answer(item.id, answer={"decision": "accept", "note": "because"})
+    await engine.run(count)
+
+    assert heard == ["because"]
+    assert (await client.workflows.handle("starter.notes.sum").status()).state == {"notes": 1}

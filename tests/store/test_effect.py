@@ -25,7 +25,9 @@ from tests.store.calls import (
     send,
     start,
 )
-from turnbuckle.operations import effect
+from tests.store.watch_calls import declare as declare_ontology
+from turnbuckle.operations import commit, effect
+from turnbuckle.wire.commit import GraphCommitRequest
 from turnbuckle.wire.effect import (
     EffectMark,
     WorkflowEffect,
@@ -231,3 +233,19 @@ def test_a_mark_names_graph_instance_turn_step_and_effect() -> None:
     assert read_mark("main/codes-1/4/define/77aa/define.2") == EffectMark(
         "main", "codes-1", 4, "define", "77aa/define.2"
     )
+
+
+def test_a_commit_of_a_step_is_in_the_ledger_also_when_it_is_a_replay(store: Store) -> None:
+    """The first answer may have been lost with its attempt: the second asks for the same, and it has happened once."""
+    declare_ontology(store)
+    task = claimed_turn(store)
+    begin(store, task)
+    body = msgspec.convert({"entity_properties": [{"type": "Note", "name": "a"}]}, GraphCommitRequest)
+    caller = msgspec.structs.replace(marked(task), idempotency_key=f"{task.effect_prefix}/s")
+
+    answers = [store.do(commit.commit, body, caller) for _ in range(2)]
+
+    assert [answer.replayed for answer in answers] == [False, True]
+    assert [(e.kind, e.target, e.state) for e in listed(store, id="a").effects] == [
+        ("commit", f"{task.effect_prefix}/s", "confirmed")
+    ]

@@ -14,7 +14,7 @@ from turnbuckle.graph.head import GraphHead
 from turnbuckle.graph.log import CommitKey
 from turnbuckle.graph.ontology import Ontology
 from turnbuckle.graph.reference import refused, resolve
-from turnbuckle.operations import commit_log, ontology
+from turnbuckle.operations import commit_log, effect, ontology
 from turnbuckle.operations.caller import Caller
 from turnbuckle.store import change, edge, entity, fact
 from turnbuckle.store import graph as graphs
@@ -43,10 +43,14 @@ def commit(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Cal
     head = commit_log.lock(tx, graph_id, caller)
     known = commit_log.known(tx, head, key, body_hash)
     if known is not None:
+        effect.confirm(
+            tx, caller, "commit", caller.idempotency_key or ""
+        )  # the attempt before may have ended without its answer
         return _replay(known)
     if body.workflow_fence is not None:
         commit_log.check_fence(tx, graph_id, body.workflow_fence)
     plan = _plan(tx, head, body)
+    effect.confirm(tx, caller, "commit", caller.idempotency_key or "")
     if plan.is_empty:
         return _answer(plan, commit_log.remember(tx, head, key, body_hash, None))
     observed_at_ms = None if body.observed_at is None else values.moment_ms(body.observed_at, "observed_at")

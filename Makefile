@@ -23,7 +23,7 @@ setup: .venv/setup  ## Make .venv with pinned versions; runs by itself when it i
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }
 	@echo "Setting up .venv with $(PYTHON); about a minute the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[server,postgres,test]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[server,postgres,embeddings,test]'
 	@touch $@
 
 demo: setup  ## Run real work, kill worker and server in the middle, and show that nothing was lost

@@ -21,6 +21,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No store in the folder and no server in the environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LBB_URL", raising=False)
+    monkeypatch.delenv("TURNBUCKLE_MODELS", raising=False)
 
 
 @pytest.fixture
@@ -80,3 +81,20 @@ def test_a_server_of_the_environment_that_is_not_there_is_left_out(monkeypatch: 
 
     assert result.exit_code == 0
     assert "server" not in result.stdout
+
+
+def test_a_models_file_is_read_as_the_server_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text(
+        'activities.reason = "big"\n[providers.big]\nkind = "openai"\nurl = "https://x"\n'
+        'reason_model = "m"\nkey_env = "BIG"\n'
+    )
+
+    missing = doctor("--models", str(file))
+    monkeypatch.setenv("BIG", "sk-do-not-tell")
+    there = doctor("--models", str(file))
+
+    assert (missing.exit_code, there.exit_code) == (1, 0)
+    assert "providers.big.key_env: got 'BIG', expected an environment variable that is set" in missing.stdout
+    assert "ok       reason: m of big at https://x, no price: its calls are charged nothing" in there.stdout
+    assert "sk-do-not-tell" not in there.stdout

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 
 import click
 import httpx
@@ -12,6 +13,8 @@ from turnbuckle.cli.failure import Failure
 from turnbuckle.cli.output import json_option, plain, print_json
 from turnbuckle.cli.store import Place, of_store
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
+from turnbuckle.models.roster import open_models
+from turnbuckle.models.settings import BadSettings
 from turnbuckle.operations import doctor as operations
 from turnbuckle.store import doctor as rows
 from turnbuckle.store.database import Database, read
@@ -31,13 +34,19 @@ class _Checked:
 @click.command()
 @of_store
 @click.option("--url", help="A server to check; without it, that of LBB_URL when it answers.")
+@click.option(
+    "--models",
+    envvar="TURNBUCKLE_MODELS",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file that names the model providers.",
+)
 @json_option
-def doctor(place: Place, url: str | None, as_json: bool) -> None:
-    """Check a store, and that a server refuses calls without a key. Exit code 1 when something is wrong.
+def doctor(place: Place, url: str | None, models: Path | None, as_json: bool) -> None:
+    """Check a store, that a server refuses calls without a key, and a models file. Exit code 1 when something is wrong.
 
     A store may be in use meanwhile: it is read in pages, each as it was at one moment.
     """
-    checked = [*_store(place, url), *_server(url)]
+    checked = [*_store(place, url), *_server(url), *_models(models)]
     if not checked:
         raise Failure(f"nothing to check: there is no store at {place}, and neither --url nor LBB_URL names a server")
     if as_json:
@@ -86,6 +95,19 @@ def _note(checked: _Checked, well: str, problems: list[str]) -> None:
         checked.problems += problems
     else:
         checked.well.append(well)
+
+
+# -- the models file ---------------------------------------------------------------------------------------------
+
+
+def _models(file: Path | None) -> list[_Checked]:
+    """What a server with this file and this environment would serve. No provider is asked."""
+    if file is None:
+        return []
+    try:
+        return [_Checked(f"models {file}", well=open_models(file, is_dev=False).described())]
+    except BadSettings as exc:
+        return [_Checked(f"models {file}", problems=[str(exc)])]
 
 
 # -- the server --------------------------------------------------------------------------------------------------

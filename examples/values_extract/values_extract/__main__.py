@@ -27,13 +27,11 @@ def main() -> None:
     commands.add_parser("try", help=f"put the samples on the graph {TRY_GRAPH} and create the workflow there")
     commands.add_parser("start", help="run the worker on the graph LBB_GRAPH")
     commands.add_parser("mock-answers", help="renew samples/mock_answers.json after a change of the samples")
-    match parser.parse_args().command:
-        case "try":
-            _try()
-        case "start":
-            start()
-        case _:
-            print(f"written: {samples.write_mock_answers()}")
+    functions = {"try": _try, "start": start, "mock-answers": _renew_mock_answers}
+    try:
+        functions[parser.parse_args().command]()
+    except KeyboardInterrupt:  # the second Ctrl-C
+        raise SystemExit(130) from None
 
 
 def _try() -> None:
@@ -42,6 +40,10 @@ def _try() -> None:
     except (LbbError, httpx.TransportError) as exc:
         raise SystemExit(f"{os.environ.get('LBB_URL', _URL)}: {exc or type(exc).__name__}") from exc
     print(f"the samples are on {TRY_GRAPH}; LBB_GRAPH={TRY_GRAPH} python -m values_extract start works on them")
+
+
+def _renew_mock_answers() -> None:
+    print(f"written: {samples.write_mock_answers()}")
 
 
 async def put_samples() -> None:

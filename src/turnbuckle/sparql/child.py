@@ -17,7 +17,7 @@ from pathlib import Path
 
 from turnbuckle.sparql import confine, evaluate
 from turnbuckle.sparql import frames as f
-from turnbuckle.sparql.stores import Stores, WrongPoint
+from turnbuckle.sparql.stores import NotOpen, Stores, WrongPoint
 
 _THREADS = 32  # more than the server runs at once
 _STACK_BYTES = 16 * 1024 * 1024  # pyoxigraph parses by recursion
@@ -51,6 +51,8 @@ class Desk:
             answer = stopped.failed
         except WrongPoint as wrong:
             answer = f.Moved(str(wrong))
+        except NotOpen as exc:
+            answer = f.Failed("closed", str(exc))
         except OSError as exc:  # the store's files
             answer = f.Failed("damaged", str(exc))
         except (

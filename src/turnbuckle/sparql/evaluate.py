@@ -39,7 +39,12 @@ def begin(store: ox.Store, query: Query, named_graphs: Callable[[], list[Any]]) 
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
         raise Stopped(Failed("syntax", _cut(str(exc)), line, column)) from exc
     except (RuntimeError, ValueError, PermissionError) as exc:  # an unknown function, an outside request
-        raise Stopped(Failed("refused", str(exc))) from exc
+        raise Stopped(_failed(exc)) from exc
+
+
+def _failed(exc: Exception) -> Failed:
+    # A damaged file and an unknown function are the same class of error to pyoxigraph; only its words tell them apart.
+    return Failed("damaged" if "orruption" in str(exc) else "refused", _cut(str(exc)))
 
 
 def _cut(message: str) -> str:
@@ -83,7 +88,7 @@ def _each(solutions: Any) -> Iterator[Any]:
     try:
         yield from solutions
     except (RuntimeError, PermissionError) as exc:
-        raise Stopped(Failed("refused", str(exc))) from exc
+        raise Stopped(_failed(exc)) from exc
 
 
 def _term(term: Any) -> str:

@@ -132,7 +132,7 @@ class Moved(msgspec.Struct, tag=True, frozen=True):
 
 
 class Failed(msgspec.Struct, tag=True, frozen=True):
-    """`kind`: syntax, rows, size, refused, cancelled, damaged or failed."""
+    """`kind`: syntax, rows, size, refused, cancelled, closed, damaged or failed."""
 
     kind: str
     message: str

@@ -105,7 +105,7 @@ class Index:
 
     async def call(self, request: f.Request) -> f.Answer:
         """For what takes no query's place. ProcessEnded, CannotStart."""
-        return await (await self.process()).call(request)
+        return _of_open_store(await (await self.process()).call(request))
 
     async def query(self, query: f.Query, tries: Tries) -> f.Answer:
         """Run it once. Suspects go one by one, so that the guilty one is found.
@@ -143,7 +143,7 @@ class Index:
         process = await self.process()
         running = await self._start(process, query)
         try:
-            return await self._answer(process, running)
+            answer = await self._answer(process, running)
         except ProcessEnded as ended:
             tries.count(ended)
             raise
@@ -154,6 +154,7 @@ class Index:
             self._running.discard(running)
             self._all.release()
             self._pass_on(running)
+        return _of_open_store(answer)
 
     async def _start(self, process: Process, query: f.Query) -> _Running:
         try:
@@ -208,6 +209,13 @@ class Index:
             loop = asyncio.get_running_loop()
             process.send(f.Cancel(running.call))
             loop.call_later(_ABANDONED_S, end)
+
+
+def _of_open_store(answer: f.Answer) -> f.Answer:
+    """ProcessEnded when the store was opened in a process before this one."""
+    if isinstance(answer, f.Failed) and answer.kind == "closed":
+        raise ProcessEnded(by_us=True)
+    return answer
 
 
 def _nothing() -> None:

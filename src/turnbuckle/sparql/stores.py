@@ -22,6 +22,10 @@ class WrongPoint(Exception):
     """The store is not where the change begins."""
 
 
+class NotOpen(Exception):
+    """A store that this process has not opened."""
+
+
 class Store:
     """One pyoxigraph store in a folder, and the point it is at."""
 
@@ -68,15 +72,23 @@ class Stores:
         self._heads: dict[str, Store] = {}
         self._copies: dict[int, Store] = {}
         self._building: dict[str, Store] = {}
+        self._opening = threading.Lock()
         shutil.rmtree(folder / _COPIES, ignore_errors=True)  # of a process before this one
         (folder / _COPIES).mkdir(parents=True)
 
     def get(self, graph: str, copy: int) -> Store:
-        """KeyError when it is not open."""
-        return self._heads[graph] if copy == HEAD else self._copies[copy]
+        """NotOpen when it is not: it may have been, in a process before this one."""
+        store = self._heads.get(graph) if copy == HEAD else self._copies.get(copy)
+        if store is None:
+            raise NotOpen(f"store {copy} of graph {graph}")
+        return store
 
     def open(self, graph: str) -> str:
         """The point of the graph's store, "" when it has none that can be used; what cannot be used goes."""
+        with self._opening:  # a folder that is open already would look like a damaged one
+            return self._open(graph)
+
+    def _open(self, graph: str) -> str:
         if graph in self._heads:
             return self._heads[graph].point
         for folder in sorted((self._folder / graph).glob("*"), reverse=True):
@@ -96,10 +108,14 @@ class Stores:
         self._building[graph] = Store(self._new_folder(graph))
 
     def load(self, graph: str, quads: bytes) -> None:
+        if graph not in self._building:
+            raise NotOpen(f"the new store of graph {graph}")
         self._building[graph].load(quads)
 
     def finish(self, graph: str, point: str) -> None:
         """The old store's folder stays until the next start: a query may still read it."""
+        if graph not in self._building:
+            raise NotOpen(f"the new store of graph {graph}")
         store = self._building.pop(graph)
         store.set_first_point(point)
         self._heads[graph] = store
@@ -107,7 +123,7 @@ class Stores:
     def copy(self, graph: str, copy: int) -> str:
         """Files that never change are linked, so this takes milliseconds whatever the graph's size."""
         folder = self._folder / _COPIES / str(copy)
-        self._heads[graph].store.backup(str(folder))
+        self.get(graph, HEAD).store.backup(str(folder))
         self._copies[copy] = Store(folder)
         return self._copies[copy].point
 
@@ -128,7 +144,7 @@ def _finished(folder: Path) -> Store | None:
     """The store in the folder, None when it is damaged or was never finished."""
     try:
         store = Store(folder)
-    except OSError:
+    except (OSError, RuntimeError):  # pyoxigraph raises either for files that it cannot read
         return None
     return store if store.point else None
 

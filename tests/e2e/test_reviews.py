@@ -123,12 +123,11 @@ async def test_a_recorded_answer_is_not_refused_when_its_delivery_fails(
     assert (await answered(api, item))["effects"]["delivery"]["state"] == "sent"
 
 
-async def test_a_batch_is_delivered_by_upkeep(api: Api) -> None:
+async def test_a_batch_is_delivered_too(api: Api) -> None:
     held, item = await waiting(api)
     await listening(api, held, item)
 
     made = ok(await api.post(f"{REVIEWS}/answer-batch", {"ids": [item["id"]], **PARQUET}))
-    await conductor.act_on_due(api.app.store)
 
     assert (made["answered"], made["skipped"]) == (1, 0)
     assert (await api.claimed())["turn"]["steps"][0]["output"]["received"]

@@ -89,6 +89,7 @@ class App:
             Rdf.post: rdf.post,
             Rdf.update: rdf.update,
             review.answer: partial(reviews.answer, self.store),
+            review.answer_batch: partial(reviews.answer_batch, self.store),
             Imports.post: Imports(self.store).post,
         }
 

@@ -1,5 +1,6 @@
 """Answers of persons: recorded in one transaction, acted on in others, by the request itself and else by upkeep."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -8,9 +9,16 @@ from turnbuckle.http.store import AsyncStore
 from turnbuckle.operations import review, review_effects
 from turnbuckle.operations.caller import Caller
 from turnbuckle.wire.errors import Refused
-from turnbuckle.wire.review import ReviewAnswerRequest, ReviewItem, ReviewQuery
+from turnbuckle.wire.review import (
+    ReviewAnswerBatchRequest,
+    ReviewAnswerBatchResponse,
+    ReviewAnswerRequest,
+    ReviewItem,
+    ReviewQuery,
+)
 
 log = logging.getLogger("turnbuckle.reviews")
+_SIDE_BY_SIDE = 20
 _ROUNDS = 20  # upkeep has other work too
 Gone = Callable[[], Awaitable[None]]
 
@@ -26,6 +34,21 @@ async def answer(
     except Refused as refused:
         log.warning("answer of %s: upkeep does the rest: %s", query.id, refused)
         return recorded
+
+
+async def answer_batch(
+    store: AsyncStore, graph_id: str, request: ReviewAnswerBatchRequest, caller: Caller, gone: Gone
+) -> ReviewAnswerBatchResponse:
+    """All recorded in one transaction, then acted on side by side, as many at once as share a commit well."""
+    recorded = await store.write(lambda tx: review.answer_batch(tx, graph_id, request, caller))
+    answered = [result.id for result in recorded.results if result.answered]
+    try:
+        for at in range(0, len(answered), _SIDE_BY_SIDE):
+            piece = answered[at : at + _SIDE_BY_SIDE]
+            await asyncio.gather(*(act(store, graph_id, review_id) for review_id in piece))
+    except Refused as refused:
+        log.warning("answers of %s: upkeep does the rest: %s", recorded.batch_id, refused)
+    return recorded
 
 
 async def act(store: AsyncStore, graph_id: str, review_id: str) -> None:

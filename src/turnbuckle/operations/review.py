@@ -172,7 +172,7 @@ def _answer_one(
         status: Any = None if item is None else item.status
         reason = f"{refused.code}: {refused.message}"
         return ReviewBatchResult(id=review_id, answered=False, status=status, reason=reason)
-    reviews.save(tx, item, replace(answered, due_at_ms=tx.now_ms))  # upkeep does what follows
+    reviews.save(tx, item, answered)
     return ReviewBatchResult(id=review_id, answered=True, status=ANSWERED)
 
 

@@ -136,7 +136,6 @@ REVIEW_FACTS_ROWS = 200
 REVIEW_OPTIONS = 100
 REVIEW_EVIDENCE = 100
 REVIEW_COMMENTS = 1_000  # of one item
-REVIEW_WAITERS = 1_000  # turns that wait for one item
 REVIEW_BATCH = 500
 REVIEW_KEYS = 100  # that one list may name
 REVIEW_CUT_CHARS = 300  # of a text in a list

@@ -6,7 +6,7 @@ from functools import partial
 
 from turnbuckle.http import body
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import commit_log, imports
+from turnbuckle.operations import imports
 from turnbuckle.operations.caller import Caller
 from turnbuckle.operations.imports import Batch, Line
 from turnbuckle.store.database import Lane
@@ -40,9 +40,7 @@ class Imports:
         With `strict` one line that cannot refuses all before anything is written. A repeat under the same key writes
         only the batches that were not committed.
         """
-        commit_log.key_of(caller)
-        if query.expected_graph_epoch not in (None, 0):
-            raise Refused("conflict", "expected_graph_epoch: the graph's epoch is 0", param="expected_graph_epoch")
+        imports.check_request(query, caller)
         batches = await asyncio.to_thread(_batches, content, query.batch)
         if query.strict:
             await self._check(graph_id, batches, caller)

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from turnbuckle.graph import asked as asking
 from turnbuckle.graph import commit as rules
-from turnbuckle.graph import values
 from turnbuckle.graph.asked import Asked, Link, Owned
 from turnbuckle.graph.commit import Plan, Present
 from turnbuckle.graph.fact import Fact
@@ -43,17 +42,15 @@ def commit(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Cal
     head = commit_log.lock(tx, graph_id, caller)
     known = commit_log.known(tx, head, key, body_hash)
     if known is not None:
-        effect.confirm(
-            tx, caller, "commit", caller.idempotency_key or ""
-        )  # the attempt before may have ended without its answer
+        # The attempt before may have ended without its answer.
+        effect.confirm(tx, caller, "commit", caller.idempotency_key or "")
         return _replay(known)
     if body.workflow_fence is not None:
         commit_log.check_fence(tx, graph_id, body.workflow_fence)
-    plan = _plan(tx, head, body)
+    observed_at_ms, plan = commit_log.observed_at_ms(body.observed_at), _plan(tx, head, body)
     effect.confirm(tx, caller, "commit", caller.idempotency_key or "")
     if plan.is_empty:
         return _answer(plan, commit_log.remember(tx, head, key, body_hash, None))
-    observed_at_ms = None if body.observed_at is None else values.moment_ms(body.observed_at, "observed_at")
     after = commit_log.advance(tx, head, caller, observed_at_ms=observed_at_ms, fence=body.workflow_fence)
     save(tx, plan, after.head_seq)
     written = commit_log.Written(len(plan.changes), len(plan.new_edges))
@@ -65,9 +62,8 @@ def dry_run(tx: Transaction, graph_id: str, body: GraphCommitRequest, caller: Ca
     head = graphs.head(tx, graph_id)
     if head is None:
         raise commit_log.missing(caller)
+    commit_log.observed_at_ms(body.observed_at)
     plan = _plan(tx, head, body)
-    if body.observed_at is not None:
-        values.moment_ms(body.observed_at, "observed_at")
     return GraphCommitDryRunResponse(
         dry_run=True,
         op_count=len(plan.new_edges) + plan.row_count,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from turnbuckle.graph import values
 from turnbuckle.graph.head import RDF, RECORD, GraphHead
 from turnbuckle.graph.log import Commit, CommitKey
 from turnbuckle.operations.caller import Caller
@@ -92,6 +93,11 @@ def check_takes_records(head: GraphHead) -> None:
     """Refused(rdf_native_graph) when the graph's first write was RDF."""
     if head.kind == RDF:
         raise Refused("rdf_native_graph", f"graph {head.name!r} began with RDF and takes no JSON records")
+
+
+def observed_at_ms(text: str | None) -> int | None:
+    """When the facts of a commit were seen. Refused(invalid_request) when the text is no moment."""
+    return None if text is None else values.moment_ms(text, "observed_at")
 
 
 def advance(

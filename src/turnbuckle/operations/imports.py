@@ -7,7 +7,6 @@ import msgspec
 from msgspec.structs import replace
 
 from turnbuckle.graph import asked as asking
-from turnbuckle.graph import values
 from turnbuckle.graph.asked import Asked, Link, Row
 from turnbuckle.graph.ontology import Ontology
 from turnbuckle.operations import commit, commit_log, ontology
@@ -27,6 +26,14 @@ class Batch(msgspec.Struct, frozen=True):
     commit_seq: int | None = None  # None: nothing was written
     is_replay: bool = False
     errors: tuple[GraphImportError, ...] = ()
+
+
+def check_request(query: GraphImportQuery, caller: Caller) -> None:
+    """What is wrong with the import as a whole."""
+    commit_log.key_of(caller)
+    commit_log.observed_at_ms(query.observed_at)
+    if query.expected_graph_epoch not in (None, 0):
+        raise Refused("conflict", "expected_graph_epoch: the graph's epoch is 0", param="expected_graph_epoch")
 
 
 def write(
@@ -50,8 +57,7 @@ def write(
     if plan.is_empty:
         commit_log.remember(tx, head, key, body_hash, None)
         return Batch(len(plan.new_edges), plan.row_count, errors=errors)
-    observed_at_ms = None if query.observed_at is None else values.moment_ms(query.observed_at, "observed_at")
-    after = commit_log.advance(tx, head, caller, observed_at_ms=observed_at_ms)
+    after = commit_log.advance(tx, head, caller, observed_at_ms=commit_log.observed_at_ms(query.observed_at))
     commit.save(tx, plan, after.head_seq)
     written = commit_log.Written(len(plan.changes), len(plan.new_edges))
     commit_log.remember(tx, after, key, body_hash, written)

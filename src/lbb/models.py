@@ -1143,7 +1143,7 @@ class TriggeredWorkflowRequest(WireModel):
     gate: WorkflowGate | None = None
     name: str | None = None
     owns: WorkflowOwns | None = None
-    params: Any = None
+    params: dict[str, Any] | None = None
     starter: str
     watch: WorkflowWatchRequest | None = None
     workflow: WorkflowWorkerType | None = None

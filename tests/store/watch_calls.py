@@ -116,7 +116,8 @@ def put(store: Store, body: dict[str, Any]) -> NamedWorkflow:
 
 def starter(store: Store, **body: Any) -> TriggeredWorkflow:
     asked = {"starter": "workflow", "watch": {"class": "Note", "fields": ["text"]}, "workflow": T_V1, **body}
-    answer: TriggeredWorkflow = store.do(triggered.put, msgspec.convert(asked, TriggeredWorkflowRequest))
+    request = msgspec.json.decode(json.dumps(asked), type=TriggeredWorkflowRequest)
+    answer: TriggeredWorkflow = store.do(triggered.put, request)
     return answer
 
 

@@ -341,7 +341,7 @@ def test_a_path_is_a_step_or_a_link_and_a_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "param"),
+    ("asked", "place"),
     [
         ({"class_": "Nothing"}, "watch.class"),
         ({"class_": "<https://littlebigbrain.com/class/nothing>"}, "watch.class"),
@@ -353,10 +353,11 @@ def test_a_path_is_a_step_or_a_link_and_a_step() -> None:
         ({"class_": "Note", "exclude": ["nothing"]}, "watch.exclude[0]"),
     ],
 )
-def test_what_is_not_declared_is_refused_with_its_field(asked: dict[str, Any], param: str) -> None:
+def test_what_is_not_declared_is_refused_with_its_place(asked: dict[str, Any], place: str) -> None:
     with refused("workflow_param_invalid") as info:
         watch_terms.settings(ONTOLOGY, WorkflowWatchRequest(**asked), "watch")
-    assert info.value.param == param
+    assert info.value.param == "watch"
+    assert info.value.message.startswith(f"{place}: got ")
 
 
 def test_owned_outputs_are_asked_by_name_and_shown_as_iris() -> None:

@@ -11,9 +11,10 @@ from urllib.parse import unquote
 import msgspec
 
 from turnbuckle.graph import iri
-from turnbuckle.graph.named import Owned, invalid
+from turnbuckle.graph.named import Owned
 from turnbuckle.graph.ontology import EntityType, Ontology, Property, Relation
 from turnbuckle.graph.watch import Settings, WatchedField
+from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.named import WorkflowOwns
 from turnbuckle.wire.watch import WorkflowWatch, WorkflowWatchField, WorkflowWatchFieldRequest, WorkflowWatchRequest
 
@@ -58,7 +59,9 @@ def class_of(ontology: Ontology, text: str, param: str) -> EntityType:
     found = ontology.entity_types.get(unquote(bare.removeprefix(iri.CLASS))) if bare.startswith(iri.CLASS) else None
     found = found or ontology.entity_type(bare.removeprefix("class:"))
     if found is None:
-        raise invalid(param, f"got {text!r}, expected a declared class{_known(one.name for one in _classes(ontology))}")
+        raise _undeclared(
+            param, f"got {text!r}, expected a declared class{_known(one.name for one in _classes(ontology))}"
+        )
     return found
 
 
@@ -71,14 +74,14 @@ def field(ontology: Ontology, text: str, param: str) -> Field:
         return Field(f"p:{own.id}", own.name)
     if (relation := _find_relation(ontology, bare)) is not None:
         return Field(f"r:{relation.id}", relation.name)
-    raise invalid(param, f"got {text!r}, expected `label` or a declared property or relation")
+    raise _undeclared(param, f"got {text!r}, expected `label` or a declared property or relation")
 
 
 def _watched(ontology: Ontology, asked: str | WorkflowWatchFieldRequest, param: str) -> WatchedField:
     request = WorkflowWatchFieldRequest(path=asked) if isinstance(asked, str) else asked
     steps = _STEPS.findall(request.path)
     if "/".join(steps) != request.path or not 1 <= len(steps) <= _MOST_STEPS:
-        raise invalid(param, f"got {request.path!r}, expected one step, or a link and a step such as `about/label`")
+        raise _undeclared(param, f"got {request.path!r}, expected one step, or a link and a step such as `about/label`")
     step = field(ontology, steps[-1], param)
     link = _relation(ontology, steps[0], param) if len(steps) == _MOST_STEPS else None
     name = request.name or (step.name if link is None else f"{link.name.lower()}/{step.name}")
@@ -88,14 +91,14 @@ def _watched(ontology: Ontology, asked: str | WorkflowWatchFieldRequest, param: 
 def _relation(ontology: Ontology, text: str, param: str) -> Relation:
     found = _find_relation(ontology, text.strip())
     if found is None:
-        raise invalid(param, f"got {text!r}, expected a declared relation")
+        raise _undeclared(param, f"got {text!r}, expected a declared relation")
     return found
 
 
 def _property(ontology: Ontology, text: str, param: str) -> Property:
     found = _find_property(ontology, text.strip())
     if found is None:
-        raise invalid(param, f"got {text!r}, expected a declared property")
+        raise _undeclared(param, f"got {text!r}, expected a declared property")
     return found
 
 
@@ -116,13 +119,14 @@ def _id_in(text: str, namespace: str) -> str | None:
     return unquote(bare.removeprefix(namespace)) if bare.startswith(namespace) else None
 
 
-def _classes(ontology: Ontology) -> list[EntityType]:
-    return sorted(ontology.entity_types.values(), key=lambda one: one.name)
+def _undeclared(path: str, what: str) -> Refused:
+    """The sentence names the place; `param` is the setting (lbb-graph 5.1)."""
+    return Refused("workflow_param_invalid", f"{path}: {what}", param=path.partition(".")[0])
 
 
-def _known(names: object) -> str:
-    told = ", ".join(list(names)[:10])  # type: ignore[call-overload]
-    return f" such as {told}" if told else "; none is declared in this graph"
+def _known(ontology: Ontology) -> str:
+    names = sorted(one.name for one in ontology.entity_types.values())
+    return f" such as {', '.join(names[:10])}" if names else "; none is declared in this graph"
 
 
 # -- what the ontology says now ----------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Workflows by starter: what `use_workflow_starter` makes is a named workflow (lbb-graph 5.1)."""
 
-import json
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -60,7 +59,7 @@ def _check_starter(text: str) -> None:
 
 
 def _check_settings(request: TriggeredWorkflowRequest) -> None:
-    if request.params is not None and json.loads(bytes(request.params)):
+    if request.params:
         raise rules.invalid("params", "the starter `workflow` has no settings of its own")
     if request.gate is not None:
         raise rules.invalid("gate", "the starter `workflow` has no gate: the worker decides")

@@ -41,7 +41,7 @@ from turnbuckle.wire.watch import (
 
 def resolve(tx: Transaction, head: GraphHead, asked: msgspec.Struct, param: str) -> bytes:
     ontology = ontologies.load(tx, head)
-    return msgspec.json.encode(watch_terms.settings(ontology, cast(WorkflowWatchRequest, asked), param))
+    return msgspec.json.encode(watch_terms.settings(ontology, cast(WorkflowWatchRequest, asked), "watch"))
 
 
 def settings_of(named: Named) -> Settings:

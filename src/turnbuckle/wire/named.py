@@ -1,12 +1,12 @@
 """A named workflow: a worker's type, a trigger and settings on a graph (lbb-graph 5.1, 5.2, 5.8)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from turnbuckle.wire import limits
-from turnbuckle.wire.base import Answer, AtMs, Count, Json, Name, Request
+from turnbuckle.wire.base import Answer, AtMs, Count, Name, Request
 from turnbuckle.wire.call import ModelCallRow
 from turnbuckle.wire.instance import InstanceStatus, OnExhausted
 from turnbuckle.wire.run import WorkflowRunCounts, WorkflowRunInput, WorkflowRunSummary, WorkflowRunUsage
@@ -210,7 +210,7 @@ class TriggeredWorkflowRequest(Request, omit_defaults=True, frozen=True, kw_only
     starter: Annotated[str, Meta(min_length=1, max_length=128)]  # with or without its version, such as `@v1`
     name: str | None = None  # absent: the class's name in lower case
     watch: WorkflowWatchRequest | None = None
-    params: Json | None = None
+    params: dict[str, Any] | None = None  # the starter's own settings
     gate: WorkflowGate | None = None
     budget_usd_per_month: _Usd | None = None
     workflow: WorkflowWorkerType | None = None

@@ -58,7 +58,7 @@ async def act(store: AsyncStore, graph_id: str, review_id: str) -> None:
         try:
             goes_on = await store.write(partial(review_effects.advance, graph_id=graph_id, review_id=review_id))
         except Exception as exc:
-            if not isinstance(exc, Refused):
+            if not isinstance(exc, Refused | review_effects.StepFailed):
                 log.exception("answer of %s met an error of the server's own", review_id)
             noted = partial(review_effects.note, graph_id=graph_id, review_id=review_id, failure=exc)
             goes_on = await store.write(noted)

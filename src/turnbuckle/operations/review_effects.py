@@ -30,28 +30,38 @@ def next_due_at(tx: Transaction) -> int | None:
     return reviews.next_due_at(tx)
 
 
+class StepFailed(Exception):
+    """A step of an answer was refused; nothing of it is saved."""
+
+    def __init__(self, step: rules.Step, cause: Refused) -> None:
+        super().__init__(str(cause))
+        self.step = step
+        self.cause = cause
+
+
 def advance(tx: Transaction, graph_id: str, review_id: str) -> bool:
-    """Do the next thing the answer does; whether there is more. Raises what the commit raises: see `note`."""
+    """Do the next thing the answer does; whether there is more. What it raises is for `note`."""
     item = reviews.get(tx, graph_id, review_id)
     step = None if item is None else rules.next_step(item)
     if item is None or step is None:
         return False
-    if step == "write":
-        return _write(tx, item)
-    item = reviews.lock(tx, graph_id, review_id)
-    if item is None or rules.next_step(item) != "deliver":
-        return item is not None
-    return _deliver(tx, item)
+    try:
+        return _write(tx, item) if step == "write" else _deliver(tx, item)
+    except Refused as refused:  # what the driver raises is for the database to map, or to try again
+        raise StepFailed(step, refused) from refused
 
 
 def note(tx: Transaction, graph_id: str, review_id: str, failure: Exception) -> bool:
-    """Write down that the next step of the answer failed; whether to go on at once."""
+    """Write down that a step failed; whether to go on at once. Not when another has done that step meanwhile."""
     item = reviews.lock(tx, graph_id, review_id)
     step = None if item is None else rules.next_step(item)
     if item is None or step is None:
         return False
-    is_passing = not isinstance(failure, Refused) or rules.is_passing(failure)
-    error = str(failure) if isinstance(failure, Refused) else f"{type(failure).__name__}: {failure}"
+    cause = failure.cause if isinstance(failure, StepFailed) else failure
+    if isinstance(failure, StepFailed) and failure.step != step:
+        return True
+    is_passing = not isinstance(cause, Refused) or rules.is_passing(cause)
+    error = str(cause) if isinstance(cause, Refused) else f"{type(cause).__name__}: {cause}"
     if step == "deliver":
         reviews.save(tx, item, rules.delivery_failed(item, error, tx.now_ms))
         return False
@@ -93,7 +103,10 @@ def _write_value(tx: Transaction, item: Review, key: str, request: GraphCommitRe
 # -- the news ----------------------------------------------------------------------------------------------------
 
 
-def _deliver(tx: Transaction, item: Review) -> bool:
+def _deliver(tx: Transaction, seen: Review) -> bool:
+    item = reviews.lock(tx, seen.graph_id, seen.review_id)
+    if item is None or rules.next_step(item) != "deliver":
+        return item is not None  # another was faster
     waiter = reviews.next_waiter(tx, item)
     if waiter is not None:
         reviews.save(tx, item, _tell(tx, item, waiter))

@@ -59,9 +59,7 @@ def class_of(ontology: Ontology, text: str, param: str) -> EntityType:
     found = ontology.entity_types.get(unquote(bare.removeprefix(iri.CLASS))) if bare.startswith(iri.CLASS) else None
     found = found or ontology.entity_type(bare.removeprefix("class:"))
     if found is None:
-        raise _undeclared(
-            param, f"got {text!r}, expected a declared class{_known(one.name for one in _classes(ontology))}"
-        )
+        raise _undeclared(param, f"got {text!r}, expected a declared class{_known(ontology)}")
     return found
 
 

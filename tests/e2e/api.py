@@ -32,12 +32,12 @@ class Api:
         self._client = client
 
     async def get(self, path: str, headers: dict[str, str] | None = None, **query: Any) -> httpx.Response:
-        return await self._client.get(path, params=query, headers=headers)
+        return await self._client.get(path, params=query or None, headers=headers)
 
     async def post(self, path: str, body: Any, headers: dict[str, str] | None = None, **query: Any) -> httpx.Response:
         """`body`: bytes go as they are, anything else as its JSON."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return await self._client.post(path, content=content, params=query, headers=headers)
+        return await self._client.post(path, content=content, params=query or None, headers=headers)
 
     async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         return await self._client.request(method, path, **more)

@@ -12,6 +12,7 @@ from typing import Any
 
 from lbb import AsyncLbbClient, RetryEvent
 from lbb.workflows import WorkflowWorker
+from tests.faults.model_workflows import model_definitions
 from tests.faults.sink import Sink
 from tests.faults.workflows import definitions
 from turnbuckle.cli.main import cli
@@ -41,7 +42,8 @@ def work(
     """A worker as a user writes one: a client, some workflows, `run`."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     client = AsyncLbbClient(address, api_key=key, graph=graph, on_retry=_tell)
-    wanted = [found for found in definitions(Path(folder), Sink(Path(folder))) if found.name in workflows]
+    known = [*definitions(Path(folder), Sink(Path(folder))), *model_definitions(client, Path(folder))]
+    wanted = [found for found in known if found.name in workflows]
     logging.info("worker %s starts", worker)
     WorkflowWorker(client, wanted, worker=worker, **options).run()
 

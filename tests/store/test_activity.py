@@ -15,9 +15,10 @@ from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import read, write
 from turnbuckle.wire import limits
 from turnbuckle.wire.activity import ActivityTest, ActivityWorkflow, ReasonActivityRequest
-from turnbuckle.wire.call import ModelCall, ModelCallQuery, ModelCallsQuery, ModelCallsResponse
+from turnbuckle.wire.call import ModelCall, ModelCallQuery, ModelCallsQuery, ModelCallsResponse, ModelCallUsage
 
 USD = 1_000_000
+_COUNTED = ("tokens_in", "tokens_out", "cost_micro_usd", "ms")
 CALLER = Caller("test", "main", "key:1", "write", "user")
 
 
@@ -37,7 +38,7 @@ def asked(
 
 
 def begin(store: Store, asked: Asked, holder: str = "one", limit: int | None = None) -> Stored | Reserved | UnderWay:
-    return write(store.database, lambda tx: activity.begin(tx, asked, holder, limit))
+    return write(store.database, lambda tx: activity.begin(tx, asked, Made(holder, "big", "large-1"), limit))
 
 
 def finish(store: Store, asked: Asked, answer: bytes = b'{"a":1}', cost: int = 0, id: str = "00000001") -> bytes:
@@ -46,8 +47,8 @@ def finish(store: Store, asked: Asked, answer: bytes = b'{"a":1}', cost: int = 0
 
 
 def fail(store: Store, asked: Asked, holder: str = "one", cost: int = 0) -> None:
-    made = Made("00000002", "big", "large-1", 11, 0, cost, 30)
-    write(store.database, lambda tx: activity.fail(tx, asked, holder, made, "cut off"))
+    made = Made(holder, "big", "large-1", 11, 0, cost, 30)
+    write(store.database, lambda tx: activity.fail(tx, asked, made, "cut off"))
 
 
 def calls(store: Store, **query: Any) -> ModelCallsResponse:
@@ -144,6 +145,9 @@ def test_a_call_lost_with_its_server_is_taken_over_after_its_lease(store: Store,
     assert not read(store.database, lambda tx: activity.is_under_way(tx, asked(store)))
     assert begin(store, asked(store), "two") == Reserved()
     assert isinstance(begin(store, asked(store), "three"), UnderWay)
+    (lost,) = calls(store).calls
+    assert (lost.id[-8:], lost.ok, lost.usage) == ("one-lost", False, ModelCallUsage(**dict.fromkeys(_COUNTED, 0)))
+    assert "may have answered" in str(lost.error)
 
 
 def test_a_lost_call_binds_nobody_to_its_request(store: Store, clock: MovableClock) -> None:

@@ -161,21 +161,21 @@ class Activities:
             if known is not None:
                 return _cached(known, job.kind)
         seat = self._models.serving(job.asked.job)  # type: ignore[arg-type]  # one of the three
-        holder = secrets.token_hex(8)
-        known = await self._reserve(asked, holder, gone)
+        begun = Made(secrets.token_hex(8), seat.name, seat.model)
+        known = await self._reserve(asked, begun, gone)
         if known is not None:
             return _cached(known, job.kind)
-        call = asyncio.create_task(self._make(job, seat, holder))
+        call = asyncio.create_task(self._make(job, seat, begun))
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
         return await asyncio.shield(call)
 
-    async def _reserve(self, asked: Asked, holder: str, gone: Gone) -> bytes | None:
+    async def _reserve(self, asked: Asked, call: Made, gone: Gone) -> bytes | None:
         """None when the call is ours to make; else the answer of the one that we waited for."""
         limit = self._models.budget_micro_usd(asked.caller.environment)
         until = time.monotonic() + limits.CALL_WAIT_MS / 1_000
         while True:
-            match await self._store.write(lambda tx: activity.begin(tx, asked, holder, limit)):
+            match await self._store.write(lambda tx: activity.begin(tx, asked, call, limit)):
                 case Stored(answer):
                     return answer
                 case Reserved():
@@ -202,23 +202,23 @@ class Activities:
             self._room.leave(waiter, used_call=True)
             connection.cancel()
 
-    async def _make(self, job: Job[V, A], seat: Seat, holder: str) -> A:
-        asked, id, started = job.asked, secrets.token_hex(4), time.monotonic()
-        renewal = asyncio.create_task(self._renew(asked, holder))
+    async def _make(self, job: Job[V, A], seat: Seat, begun: Made) -> A:
+        asked, started = job.asked, time.monotonic()
+        renewal = asyncio.create_task(self._renew(asked, begun.id))
 
         def made(model: str, tokens_in: int, tokens_out: int) -> Made:
             cost = self._models.cost_micro_usd(seat.model, tokens_in, tokens_out)
             ms = round(1_000 * (time.monotonic() - started))
-            return Made(id, seat.name, model, tokens_in, tokens_out, cost, ms)
+            return Made(begun.id, seat.name, model, tokens_in, tokens_out, cost, ms)
 
         try:
             reply = await job.call(seat)
         except CallFailed as failed:
             lost, error = made(seat.model, failed.tokens_in, failed.tokens_out), failed.message
-            await self._store.write(lambda tx: activity.fail(tx, asked, holder, lost, error))
+            await self._store.write(lambda tx: activity.fail(tx, asked, lost, error))
             raise
         except Exception:  # ours; a cancelled call keeps its lease, as the provider may have answered
-            await self._store.write(lambda tx: activity.release(tx, asked, holder))
+            await self._store.write(lambda tx: activity.release(tx, asked, begun.id))
             raise
         finally:
             renewal.cancel()

@@ -20,9 +20,11 @@ from turnbuckle.store import call as calls
 from turnbuckle.store.transaction import Topic, Transaction
 from turnbuckle.wire import limits
 from turnbuckle.wire.activity import ActivityRequest
+from turnbuckle.wire.effect import EffectMark
 from turnbuckle.wire.value import fingerprint
 
 _LEDGER_KIND = "model"
+_LOST = "its server ended before it had stored an answer; the model may have answered, and cost"
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -54,9 +56,9 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A call that was made, whatever came of it."""
+    """A call that is made, and what came of it."""
 
-    id: str  # random, of this call
+    id: str  # random; who holds the reservation
     provider: str
     model: str
     tokens_in: int = 0
@@ -82,7 +84,16 @@ class UnderWay(msgspec.Struct, frozen=True):
 def ask(graph_id: str, caller: Caller, job: str, request: ActivityRequest, inputs: dict[str, Any], text: str) -> Asked:
     """`text` is what the log shows a line of."""
     body = msgspec.json.encode(inputs)
+    caller = msgspec.structs.replace(caller, effect=caller.effect or _mark(caller, request))
     return Asked(graph_id, caller, job, request, body, fingerprint(body), call_rules.summary(request.label, text))
+
+
+def _mark(caller: Caller, request: ActivityRequest) -> EffectMark | None:
+    """For the effect ledger: the step that the request names, where no header does."""
+    maker = request.workflow
+    if maker is None or maker.step is None or request.effect_id is None:
+        return None
+    return EffectMark(caller.graph, maker.identity, maker.turn, maker.step, request.effect_id)
 
 
 def stored(tx: Transaction, asked: Asked) -> bytes | None:
@@ -94,13 +105,13 @@ def stored(tx: Transaction, asked: Asked) -> bytes | None:
     return known.answer
 
 
-def begin(tx: Transaction, asked: Asked, holder: str, environment_limit: int | None) -> Stored | Reserved | UnderWay:
-    """The stored answer, or the right to make the call. A stored answer needs no budget (lbb-graph 3.2).
+def begin(tx: Transaction, asked: Asked, call: Made, environment_limit: int | None) -> Stored | Reserved | UnderWay:
+    """The stored answer, or the right to make `call`. A stored answer needs no budget (lbb-graph 3.2).
 
     Refused(activity_effect_conflict | workflow_budget_exceeded).
     """
     known = _known(tx, asked)
-    mine = _activity(asked, holder, tx.now_ms)
+    mine = _activity(asked, call.id, tx.now_ms)
     if known is not None and known.answer is not None:
         rules.check_same(mine, known)
         return Stored(known.answer)
@@ -111,6 +122,8 @@ def begin(tx: Transaction, asked: Asked, holder: str, environment_limit: int | N
     budget.check(tx, asked.graph_id, asked.caller.environment, asked.workflow, environment_limit)
     if asked.request.effect_id is not None:
         if known is not None:
+            lost = msgspec.structs.replace(call, id=f"{known.holder}-lost")  # it may come back with a record of its own
+            calls.add(tx, _call(asked, lost, b"null", _LOST, tx.now_ms))
             activities.save(tx, known, reserved)
         elif not activities.add(tx, reserved):
             return UnderWay(0)  # another request came in between: look again
@@ -172,9 +185,9 @@ def finish(tx: Transaction, asked: Asked, made: Made, answer: bytes, output: byt
     return answer
 
 
-def fail(tx: Transaction, asked: Asked, holder: str, made: Made, error: str) -> None:
+def fail(tx: Transaction, asked: Asked, made: Made, error: str) -> None:
     """Charge what it cost all the same, log it, and let the id go: the next request makes a call of its own."""
-    release(tx, asked, holder)
+    release(tx, asked, made.id)
     _settle(tx, asked, made, b"null", error)
 
 

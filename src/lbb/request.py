@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypedDict
 from urllib.parse import quote
 
+from lbb.effect_mark import HEADER, mark_for
 from lbb.settings import ClientSettings
 from lbb.wire_json import dump_body
 
@@ -94,7 +95,7 @@ class RequestBuilder:
             method=method,
             path=path,
             url=self._base_url + _encoded_path(path) + self._query_of(params),
-            headers=self._headers_of(body, content, content_type, idempotency_key, options),
+            headers=self._headers_of(body, content, content_type, idempotency_key, mark_for(method, path), options),
             content=_content(body, content),
             timeout=options.get("timeout", self._settings.timeout),
             policy=self._policy_of(options, method in _SAFE_METHODS or idempotency_key is not None),
@@ -110,6 +111,7 @@ class RequestBuilder:
         content: bytes | str | None,
         content_type: str | None,
         idempotency_key: str | None,
+        effect_mark: str | None,
         options: RequestOptions,
     ) -> Mapping[str, str]:
         headers = self._headers
@@ -119,6 +121,8 @@ class RequestBuilder:
             headers = self._json_headers if content_type is None else headers | {"content-type": content_type}
         if idempotency_key is not None:
             headers = headers | {"idempotency-key": idempotency_key}
+        if effect_mark is not None:
+            headers = headers | {HEADER: effect_mark}
         if "headers" in options:
             headers = headers | {name.lower(): value for name, value in options["headers"].items()}
         return headers

@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from lbb.models import (
+    WorkflowEffectsResponse,
     WorkflowInboxResponse,
     WorkflowInstance,
     WorkflowMessageOrigin,
@@ -95,6 +96,19 @@ class WorkflowHandle:
     async def history(self, *, after: int | None = None, limit: int | None = None) -> WorkflowTurnHistoryResponse:
         """The finished turns, oldest first."""
         return await self._get("/history", WorkflowTurnHistoryResponse, after=after, limit=limit)
+
+    async def effects(
+        self,
+        *,
+        turn: int | None = None,
+        state: Literal["intended", "confirmed", "in_doubt"] | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> WorkflowEffectsResponse:
+        """What the steps did outside, or may have done (ours): after a crash, ask for `state="in_doubt"`."""
+        params = {"id": self.id, "turn": turn, "state": state, "after": after, "limit": limit}
+        answer = await self._client.raw_request("GET", "/v1/workflows/effects", params=params)
+        return answer.model(WorkflowEffectsResponse)
 
     async def pause(self) -> WorkflowInstance:
         """Claim no more turns of this instance. A held turn goes on to its end."""

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from lbb.models import WorkflowInstancesResponse
+from lbb.models import WorkflowEffectsResponse, WorkflowInstancesResponse
 from lbb.named_namespace import AsyncNamedWorkflowsNamespace
 from lbb.workflows.blobs import WorkflowBlobsNamespace
 from lbb.workflows.definition import LEASE_MS, MAX_ATTEMPTS, WorkflowDefinition
@@ -57,6 +57,14 @@ class WorkflowNamespace:
         params = {"after": after, "limit": limit, "workflow_type": workflow_type, "status": status}
         answer = await self._client.raw_request("GET", _PATH, params=params)
         return answer.model(WorkflowInstancesResponse)
+
+    async def effects(
+        self, state: Literal["intended", "in_doubt"] | None = None, after: str | None = None, limit: int | None = None
+    ) -> WorkflowEffectsResponse:
+        """Outside effects of the whole graph that nobody has confirmed (ours)."""
+        params = {"state": state, "after": after, "limit": limit}
+        answer = await self._client.raw_request("GET", "/v1/workflows/effects", params=params)
+        return answer.model(WorkflowEffectsResponse)
 
     @cached_property
     def named(self) -> AsyncNamedWorkflowsNamespace:

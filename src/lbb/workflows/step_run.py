@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from lbb.effect_mark import effect_mark, mark_of
 from lbb.models import WorkflowFence
 from lbb.workflows import limits
 from lbb.workflows.attempt import End
@@ -19,6 +20,7 @@ from lbb.workflows.json_rules import Encoded, encode_json, encode_within
 from lbb.workflows.progress import ProgressReporter, progress_interval
 from lbb.workflows.results import wrap_output
 from lbb.workflows.step_context import WorkflowStepContext
+from lbb.workflows.step_effect import State
 from lbb.workflows.step_function import Shape, shape_of
 from lbb.workflows.turn_parts import TurnParts
 
@@ -76,6 +78,7 @@ class StepRun:
         self._position = position
         self._where = f'step "{call.key}"'
         self._name = f"{self._where} of turn {turn.attempt.task.name}"
+        self._effect_id = f"{turn.attempt.task.effect_prefix}/{call.key}"
         self._reporter: ProgressReporter | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
@@ -102,6 +105,7 @@ class StepRun:
         if results is not None:
             results.begin_step()
         self._enter()
+        marked = effect_mark.set(self._mark())
         try:
             output = self._encoded(await self._call_function(self._context(cursor, reporter)))
             await reporter.finish()
@@ -111,6 +115,7 @@ class StepRun:
             await reporter.settle()
             raise
         finally:
+            effect_mark.reset(marked)
             self._leave()
             reporter.close()
             logged = results.end_step() if results is not None else []
@@ -142,14 +147,25 @@ class StepRun:
         attempt = self._turn.attempt
         task = attempt.task
         return WorkflowStepContext(
-            effect_id=f"{task.effect_prefix}/{self._call.key}",
+            effect_id=self._effect_id,
             fence=lambda: WorkflowFence(workflow_id=task.workflow_id, turn=task.turn, token=task.token),
             graph=self._turn.worker.client.graph_name,
             checkpoint=cursor,
             heartbeat=reporter.heartbeat,
             progress=reporter.progress,
             cancelled=lambda: attempt.stopped is not None,
+            declare=self._declare_effect,
+            loop=attempt.loop,
         )
+
+    async def _declare_effect(self, kind: str, target: str, state: State) -> None:
+        self._turn.attempt.check()
+        await self._turn.routes.declare_effect(self._call.key, self._effect_id, kind, target, state)
+        self._turn.attempt.check()  # a late answer is no permission for the effect
+
+    def _mark(self) -> str:
+        task, graph = self._turn.attempt.task, self._turn.worker.client.graph_name
+        return mark_of(graph, task.workflow_id, task.turn, self._call.key, self._effect_id)
 
     def _make_reporter(self, cursor: Any) -> ProgressReporter:
         return ProgressReporter(

@@ -10,6 +10,7 @@ from lbb.errors import LbbError
 from lbb.request import RequestOptions
 from lbb.workflows.attempt import Attempt, End
 from lbb.workflows.errors import TurnStopped
+from lbb.workflows.json_rules import encode_json
 
 if TYPE_CHECKING:
     from lbb.async_client import AsyncLbbClient
@@ -75,6 +76,11 @@ class TurnRoutes:
     async def report(self, key: str, sequence: int, details: bytes, cursor: bytes) -> None:
         tail = f',"key":"{key}","sequence":{sequence},'.encode()
         await self._send("progress", b"".join((b'"checkpoint":', cursor, b',"details":', details, tail)))
+
+    async def declare_effect(self, step: str, effect_id: str, kind: str, target: str, state: str) -> None:
+        """Saved when it returns: what the running step is about to do outside, or has done."""
+        asked = f'"effect_id":"{effect_id}","kind":"{kind}","state":"{state}","step":"{step}","target":'
+        await self._send("effect", b"".join((asked.encode(), encode_json(target, "target").text, b",")))
 
     async def save_step(self, key: str, position: int, output: bytes) -> None:
         value = b"" if output == b"null" else b'"output":%b,' % output

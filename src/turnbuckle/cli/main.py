@@ -12,6 +12,7 @@ _MODULES = {  # command: its module
     "create": "create",
     "dev": "serve",
     "doctor": "doctor",
+    "effects": "effects",
     "instances": "instances",
     "keys": "keys",
     "pause": "control",

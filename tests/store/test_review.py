@@ -519,7 +519,9 @@ def test_a_list_is_filtered(store: Store) -> None:
     assert keys(status="open,withdrawn", kind="choice") == ["a-b", "gone"]
     assert keys(scope="test") == keys(eval_id="ev-1") == keys(kind="value") == ["price:1"]
     assert keys(origin_id="starter:notes") == keys(workflow="floors") == keys(run="r-1") == ["a-b"]
-    assert keys(workflow="notes") == ["a-b"]
+    ask(store, key="by-starter", origin=agent)
+    assert keys(workflow="notes") == ["by-starter"]
+    assert keys(workflow="notes", status="answered") == []
     assert keys(key="a-b,nobody,gone") == ["a-b", "gone"]
     assert keys(key="a-b,gone", status="open") == ["a-b"]
 

@@ -208,11 +208,14 @@ def _check_open(item: Review, what: str) -> None:
 
 def asked_by(item: Review) -> set[str]:
     """The workflows that asked: a review trigger on one of them gets the answer (lbb-graph 5.7)."""
-    names = {(item.workflow_name or b"").decode()}
-    kind, _, name = (item.origin_id or b"").decode().partition(":")
-    if kind == "starter":
-        names.add(name)
-    return names - {""}
+    starter = starter_of(None if item.origin_id is None else item.origin_id.decode())
+    return {name for name in ((item.workflow_name or b"").decode(), starter) if name}
+
+
+def starter_of(origin_id: str | None) -> str | None:
+    """The workflow of an origin `starter:<name>`."""
+    kind, _, name = (origin_id or "").partition(":")
+    return name if kind == "starter" and name else None
 
 
 def pattern_id(kind: str, *parts: bytes | None) -> str:

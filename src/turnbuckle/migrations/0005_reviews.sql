@@ -29,7 +29,7 @@ create table review (
   withdrawn_reason bytea,
   comment_count bigint not null,
   origin_id bytea,
-  workflow_name bytea,
+  workflow_name bytea,                -- who asks, by its own name or by that of its starter
   run bytea,
   eval_id bytea,
   subject_type bytea,
@@ -50,6 +50,8 @@ create table review (
 create unique index review_by_key on review (graph_id, key);
 create index review_updated on review (graph_id, updated_at_ms, review_id);
 create index review_updated_of_status on review (graph_id, status, updated_at_ms, review_id);
+create index review_updated_of_workflow on review (graph_id, workflow_name, updated_at_ms, review_id)
+  where workflow_name is not null;
 create index review_due on review (due_at_ms) where due_at_ms is not null;
 
 -- Turns that wait for an answer.

@@ -84,7 +84,7 @@ def _asked(graph_id: str, request: ReviewCreateRequest, now_ms: int) -> Review:
         workflow=_json(workflow),
         eval=_json(request.eval),
         origin_id=_bytes(request.origin.id),
-        workflow_name=None if workflow is None else workflow.name.encode(),
+        workflow_name=_bytes(rules.starter_of(request.origin.id) if workflow is None else workflow.name),
         run=None if workflow is None else _bytes(workflow.run),
         eval_id=_eval_id(request.eval),
         subject_type=None if subject is None else _bytes(subject.type),

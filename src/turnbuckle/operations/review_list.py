@@ -20,7 +20,7 @@ from turnbuckle.wire.review import (
     ReviewStatus,
 )
 
-_LOOKED_AT = 10_000  # items that one page looks through for those that fit
+_LOOKED_AT = 2_000  # items that one page looks through for those that fit
 
 
 def list_page(tx: Transaction, graph_id: str, query: ReviewsQuery) -> ReviewsResponse:
@@ -30,7 +30,8 @@ def list_page(tx: Transaction, graph_id: str, query: ReviewsQuery) -> ReviewsRes
     if query.key is not None:
         candidates: Iterable[Review] = _of_keys(tx, graph_id, query.key, place)
     else:
-        candidates = reviews.before(tx, graph_id, statuses[0] if statuses and len(statuses) == 1 else None, place)
+        status = statuses[0] if statuses is not None and len(statuses) == 1 else None
+        candidates = reviews.before(tx, graph_id, place, status, query.workflow, query.limit + 1)
     page: list[Review] = []
     last = None
     for number, item in enumerate(candidates, 1):
@@ -74,7 +75,7 @@ def _filter(query: ReviewsQuery) -> Callable[[Review], bool]:
             and _is(query.origin_id, item.origin_id)
             and _is(query.run, item.run)
             and _is(query.eval_id, item.eval_id)
-            and (query.workflow is None or query.workflow in rules.asked_by(item))
+            and _is(query.workflow, item.workflow_name)
         )
 
     return fits

@@ -1,6 +1,7 @@
 """Review items, who waits for them, their comments, and the idempotency keys of what people sent."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from turnbuckle.engine.review import Comment, Review, Waiter
 from turnbuckle.store.transaction import Transaction
@@ -37,18 +38,23 @@ def save(tx: Transaction, old: Review, new: Review) -> None:
     tx.save("review_update", old, new)
 
 
-def before(tx: Transaction, graph_id: str, status: str | None, place: Place) -> Iterator[Review]:
-    """Items after `place` in the order of lists, without their facts, read a page at a time."""
+def before(
+    tx: Transaction, graph_id: str, place: Place, status: str | None, workflow: str | None, at_once: int
+) -> Iterator[Review]:
+    """Items after `place` in the order of lists, without their facts, read `at_once` first and then in pages."""
+    where: dict[str, Any] = {"graph_id": graph_id, "nothing": None}
     while True:
-        where = {"graph_id": graph_id, "before_ms": place[0], "before_id": place[1], "limit": _PAGE, "nothing": None}
-        if status is None:
-            found = tx.all("review_page", Review, **where)
+        page = {**where, "before_ms": place[0], "before_id": place[1], "limit": at_once}
+        if workflow is not None:
+            found = tx.all("review_page_of_workflow", Review, **page, workflow_name=workflow.encode())
+        elif status is not None:
+            found = tx.all("review_page_of_status", Review, **page, status=status)
         else:
-            found = tx.all("review_page_of_status", Review, **where, status=status)
+            found = tx.all("review_page", Review, **page)
         yield from found
-        if len(found) < _PAGE:
+        if len(found) < at_once:
             return
-        place = found[-1].updated_at_ms, found[-1].review_id
+        place, at_once = (found[-1].updated_at_ms, found[-1].review_id), _PAGE
 
 
 def due(tx: Transaction, limit: int) -> list[tuple[str, str]]:

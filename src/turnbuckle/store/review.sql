@@ -44,6 +44,14 @@ where graph_id = :graph_id and status = :status and (updated_at_ms, review_id) <
 order by updated_at_ms desc, review_id desc
 limit :limit
 
+-- review_page_of_workflow
+-- The same that one workflow asks. Index: review_updated_of_workflow.
+select {review.outline} from review
+where graph_id = :graph_id and workflow_name = :workflow_name
+and (updated_at_ms, review_id) < (:before_ms, :before_id)
+order by updated_at_ms desc, review_id desc
+limit :limit
+
 -- review_due_now
 -- Items whose answer has still to be written or delivered, the longest due first. Index: review_due.
 select graph_id, review_id from review

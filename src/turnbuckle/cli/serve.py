@@ -12,9 +12,11 @@ from turnbuckle import server
 from turnbuckle.config import DEFAULT_PORT, Config
 from turnbuckle.models.settings import BadSettings
 from turnbuckle.operations import key
+from turnbuckle.sparql.folder import NoFolder
 from turnbuckle.store.database import CannotOpen, Database, write
 from turnbuckle.store.key import Grant
 from turnbuckle.store.migrate import NewerSchema
+from turnbuckle.wire import limits
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _DATA = click.option(
@@ -28,9 +30,12 @@ _PORT = click.option("--port", type=click.IntRange(0, 65_535), default=DEFAULT_P
 _MODELS = click.option(
     "--models",
     envvar="TURNBUCKLE_MODELS",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     help="A file that names the model providers.",
 )
+
+_QUERY_SECONDS = "How long a SPARQL query may run."
+_QUERY_MEMORY = "Address space of the process that answers them."
 
 
 @click.command()
@@ -40,9 +45,38 @@ _MODELS = click.option(
 @click.option("--database", help="A postgresql:// URL, instead of the SQLite store.")
 @click.option("--workflows/--no-workflows", default=True, show_default=True, help="Serve the workflow engine.")
 @_MODELS
-def serve(host: str, port: int, data: Path, database: str | None, workflows: bool, models: Path | None) -> None:
+@click.option(
+    "--index",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the SPARQL index.  [default: index in the data folder]",
+)
+@click.option("--query-seconds", type=click.FloatRange(0.1, 3_600), default=10, show_default=True, help=_QUERY_SECONDS)
+@click.option("--query-memory-mb", type=click.IntRange(256), default=4_096, show_default=True, help=_QUERY_MEMORY)
+def serve(
+    host: str,
+    port: int,
+    data: Path,
+    database: str | None,
+    workflows: bool,
+    models: Path | None,
+    index: Path | None,
+    query_seconds: float,
+    query_memory_mb: int,
+) -> None:
     """Run a server until SIGTERM. Every call needs a key: see `turnbuckle keys create`."""
-    _run(Config(host, port, data, database, workflows, models=models))
+    _run(
+        Config(
+            host,
+            port,
+            data,
+            database,
+            workflows,
+            models=models,
+            index=index,
+            sparql_query_ms=round(query_seconds * 1_000),
+            sparql_memory_bytes=query_memory_mb * limits.MIB,
+        )
+    )
 
 
 @click.command()
@@ -94,5 +128,5 @@ def _run(config: Config, prepare: Callable[[Database], None] | None = None, *, i
         if exc.errno != errno.EADDRINUSE:
             sys.exit(f"turnbuckle: {exc}")
         sys.exit(f"turnbuckle: another program listens on {config.host}:{config.port}; stop it, or give another --port")
-    except (BadSettings, CannotOpen, NewerSchema) as exc:
+    except (BadSettings, CannotOpen, NewerSchema, NoFolder) as exc:
         sys.exit(f"turnbuckle: {exc}")

@@ -30,6 +30,7 @@ class Follower:
         self._heads: dict[str, tuple[int, str]] = {}  # graph -> generation of the process, point of its store
         self._tasks: dict[str, asyncio.Task[str]] = {}
         self._woken: set[str] = set()
+        self._is_swept = False
 
     async def head(self, graph_id: str, at_least: str) -> str:
         """The point that the graph's store is at, which is `at_least` or a later one.
@@ -68,6 +69,7 @@ class Follower:
     # -- one graph -----------------------------------------------------------------------------------------------
 
     async def _follow(self, graph_id: str) -> str:
+        await self._sweep()
         await self.index.process()
         generation = self.index.generation
         here = await self._opened(graph_id)
@@ -81,6 +83,13 @@ class Follower:
             except (LookupError, f.Unexpected) as exc:
                 log.warning("the index of a graph is made anew: %s", exc)
                 here = await self._rebuild(graph_id, there)
+
+    async def _sweep(self) -> None:
+        """Once: remove the stores of graphs that are gone, or of another store that had this folder."""
+        if not self._is_swept:
+            self._is_swept = True
+            saved = self.index.graphs()
+            await self.index.remove(saved - await self._store.read(points.graphs_known))
 
     async def _opened(self, graph_id: str) -> str:
         """The point of the graph's store; one that cannot be opened is removed, so that it is made anew."""

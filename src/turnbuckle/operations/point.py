@@ -25,6 +25,11 @@ def head(tx: Transaction, graph_id: str) -> str:
     return projection.point(commits.get(tx, graph_id, found.head_seq), shown.shape)
 
 
+def graphs_known(tx: Transaction) -> set[str]:
+    """Ids of all graphs that have points."""
+    return graphs.ids(tx)
+
+
 def at(tx: Transaction, graph_id: str, seq: int) -> str:
     """A commit under the ontology it was made with; 0 is before the first."""
     commit = commits.get(tx, graph_id, seq)

@@ -6,6 +6,7 @@ next process, which opens the stores as they were saved: that takes a tenth of a
 
 import asyncio
 import logging
+import re
 import shutil
 import tempfile
 import weakref
@@ -17,6 +18,7 @@ from turnbuckle.sparql import frames as f
 from turnbuckle.sparql.process import CannotStart, Process, ProcessEnded
 
 log = logging.getLogger("turnbuckle.sparql")
+_GRAPH = re.compile("[0-9a-f]{16}")  # a graph's id
 YOUNG = 4  # queries of less than a second that run at once
 RUNNING = 16  # with the slow ones
 _YOUNG_S = 1.0
@@ -136,6 +138,15 @@ class Index:
         if self._process is not None and not self._process.has_ended:
             self._process.kill()
         await asyncio.to_thread(shutil.rmtree, self._made_folder() / graph, ignore_errors=True)
+
+    def graphs(self) -> set[str]:
+        """Whose stores are on the disk."""
+        return {path.name for path in self._made_folder().iterdir() if path.is_dir() and _GRAPH.fullmatch(path.name)}
+
+    async def remove(self, graphs: set[str]) -> None:
+        """Remove what is saved of graphs that nobody asks for any more."""
+        for graph in graphs:
+            await asyncio.to_thread(shutil.rmtree, self._made_folder() / graph, ignore_errors=True)
 
     # -- one query -----------------------------------------------------------------------------------------------
 

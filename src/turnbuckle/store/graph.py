@@ -34,6 +34,11 @@ def save(tx: Transaction, old: GraphHead, new: GraphHead) -> None:
     tx.save("head_update", old, new)
 
 
+def ids(tx: Transaction) -> set[str]:
+    """Of every graph in every environment."""
+    return {graph_id for (graph_id,) in tx.rows("graph_ids")}
+
+
 def page(tx: Transaction, environment: str, after: str, limit: int) -> list[str]:
     """Names of the environment's graphs, after the name `after`."""
     return [name for (name,) in tx.rows("graph_page", environment=environment, after=after, limit=limit)]

@@ -32,6 +32,10 @@ where graph_id = :graph_id
 update graph set {changes}
 where graph_id = :graph_id
 
+-- graph_ids
+-- Every graph there is.
+select graph_id from graph
+
 -- graph_page
 -- Names of the graphs of an environment, from after one.
 select name from graph

@@ -1,5 +1,6 @@
 """The file that names model providers: models/settings.py, roster.py, price.py."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,24 @@ def test_a_cost_is_exact_and_rounded_up(usd_in: float, usd_out: float, tokens: t
 
     assert cost_micro_usd(prices, "m", *tokens) == cost
     assert cost_micro_usd(prices, "other", *tokens) == 0
+
+
+# -- the pages ---------------------------------------------------------------------------------------------------
+
+HOWTO = (Path(__file__).parents[2] / "docs/howto/connect-a-model.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("block", re.findall(r"```toml\n(.*?)```", HOWTO, re.DOTALL))
+def test_the_files_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str) -> None:
+    monkeypatch.setenv("MODELS_EXAMPLE_KEY", SECRET)
+    (answers,) = re.findall(r"```json\n(.*?)```", HOWTO, re.DOTALL)
+    (tmp_path / "answers.json").write_text(answers)
+
+    assert open_models(written(tmp_path, block), is_dev=False).serving("embed").model
+
+
+def test_every_setting_is_on_its_page() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/models-toml.md").read_text("utf-8")
+    sections = (OpenAiSettings, settings.LocalSettings, settings.Activities, settings.Settings, Price)
+
+    assert [f for section in sections for f in section.__struct_fields__ if f not in re.findall(r"[a-z_]+", page)] == []

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import json
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -23,6 +24,9 @@ VALUES = """SELECT ?name ?p ?o WHERE {
   ?s a <https://littlebigbrain.com/class/product> ; <http://www.w3.org/2000/01/rdf-schema#label> ?name ; ?p ?o
   FILTER(STRSTARTS(STR(?p), "https://littlebigbrain.com/p/") && ?p != <https://littlebigbrain.com/p/text>) }"""
 SOURCES = "SELECT ?source { ?s <https://littlebigbrain.com/r/has_value_source> ?source }"
+SOURCES_OF = """SELECT ?name ?property { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?name ;
+  <https://littlebigbrain.com/r/has_value_source> ?source .
+  ?source <https://littlebigbrain.com/p/property> ?property }"""
 PRODUCTS = "SELECT ?s { ?s a <https://littlebigbrain.com/class/product> } ORDER BY ?s"
 
 
@@ -156,7 +160,15 @@ async def test_putting_the_samples_again_wakes_nothing(
     assert (status.pending_messages, status.completed_turns) == (0, 1)
 
 
-# -- a worker that dies ----------------------------------------------------------------------------------------------
+# -- without the watch: messages are sent by hand, and the clock stands ------------------------------------------------
+
+
+async def send(client: AsyncLbbClient, iris: list[str], number: int) -> None:
+    """What the watch would send."""
+    head = (await client.graph(GRAPH).publication_status())["head_seq"]
+    message = {"type": "instances", "workflow": "values-extract", "graph": GRAPH, "as_of_commit_seq": head}
+    handle = WorkflowHandle(client, INSTANCE)
+    await handle.send({**message, "reason": "backfill", "instances": iris, "removed": []}, id=f"by-hand-{number}")
 
 
 async def put_samples(client: AsyncLbbClient) -> list[str]:
@@ -181,9 +193,7 @@ async def test_a_worker_that_dies_before_it_saves_repeats_no_commit_and_no_model
         client = engine.client(graph=GRAPH)
         iris = await put_samples(client)
         before = (await client.graph(GRAPH).publication_status())["head_seq"]
-        handle = WorkflowHandle(client, INSTANCE)
-        message = {"type": "instances", "workflow": "values-extract", "graph": GRAPH, "as_of_commit_seq": before}
-        await handle.send({**message, "reason": "backfill", "instances": iris, "removed": []}, id="by-hand-1")
+        await send(client, iris, 1)
         engine.crash_before_save(step)
 
         ran = await engine.run_to_end(workflow.create_workflow(lbb_activities(client)), graph=GRAPH)
@@ -191,9 +201,53 @@ async def test_a_worker_that_dies_before_it_saves_repeats_no_commit_and_no_model
         assert ran.crashes == 1
         assert ran.steps_run.count(step) == 2
         assert ran.steps_run.count("values-0") == 1
-        state = (await handle.status()).state
+        state = (await WorkflowHandle(client, INSTANCE).status()).state
         assert {name: state[name] for name in OUTCOME} == OUTCOME | {"commits": 0 if step == "write" else 1}
         assert (await client.graph(GRAPH).publication_status())["head_seq"] == before + 1
         assert sum(len(fields) for fields in (await values(client)).values()) == 16
         assert len(await model_calls(client)) == 12
         assert len(await items(client, "open")) == 4
+
+
+async def test_a_text_against_a_persons_value_asks_again_and_leaves_it(tmp_path: Path, template: None) -> None:
+    """The other instance of the same message still loses what its text does not say any more."""
+    workflow = importlib.import_module("values_extract.workflow")
+    async with Engine(models=_answers(tmp_path)) as engine:
+        client = engine.client(graph=GRAPH)
+        iris = await put_samples(client)
+        definition = workflow.create_workflow(lbb_activities(client))
+        await send(client, iris, 1)
+        await engine.run_to_end(definition, graph=GRAPH)
+        shelf = (await items(client, "open"))["Fjord wall shelf"]
+        await client.reviews.answer(shelf["id"], answer={"decision": "correct", "value": 120})
+        rows = [
+            {"type": "Product", "name": "Fjord wall shelf", "properties": {"text": "It is 90 cm wide."}},
+            {"type": "Product", "name": "Quay hall bench", "properties": {"text": "The frame is steel."}},
+        ]
+        await client.commit({"entity_properties": rows})
+
+        await send(client, iris, 2)
+        ran = await engine.run_to_end(definition, graph=GRAPH)
+
+        assert ran.errors == []
+        stored = await values(client)
+        assert stored["Fjord wall shelf"] == {"width_cm": "120"}
+        assert stored["Quay hall bench"] == {"material": "steel"}
+        again = (await items(client, "open"))["Fjord wall shelf"]
+        assert (again["id"], again["question"]["value"]) == (shelf["id"], 90)
+        assert again["previous_answer"]["value"] == 120
+        named = [(row["name"], row["property"]) for row in (await client.sparql(SOURCES_OF)).rows()]
+        assert ("Fjord wall shelf", "width_cm") in named
+        assert [name for name, _ in named].count("Quay hall bench") == 1
+
+
+def _answers(folder: Path) -> Path:
+    """Settings of models whose reasoning mock also knows the shelf's new text."""
+    known = json.loads((TEMPLATE / "samples/mock_answers.json").read_text("utf-8"))
+    value = {"property": "width_cm", "value": "90", "unit": "cm", "quote": "90 cm wide"}
+    known["reason"].insert(0, {"when": ["It is 90 cm wide."], "value": {"values": [value]}})
+    known["decide"].insert(0, {"when": ["It is 90 cm wide."], "probabilities": {"supported": 0.95}})
+    (folder / "answers.json").write_text(json.dumps(known), "utf-8")
+    settings = (TEMPLATE / "models.toml").read_text("utf-8").replace("samples/mock_answers.json", "answers.json")
+    (folder / "models.toml").write_text(settings, "utf-8")
+    return folder / "models.toml"

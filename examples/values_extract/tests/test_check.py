@@ -25,6 +25,7 @@ def said(name: str, value: Any, quote: str, unit: str = "") -> dict[str, Any]:
         (said("material", "oak", ""), "quote_not_found"),
         (said("material", "cloak", "raincloak"), "quote_not_found"),
         (said("material", None, "made of Oak"), "invalid_value"),
+        (said("material", "oak", "made of oak " * 100), "quote_not_found"),
     ],
 )
 def test_a_proposal_that_fails_is_counted_by_its_first_failure(proposal: dict[str, Any], failure: str) -> None:
@@ -83,10 +84,12 @@ def test_a_quote_holds_its_value_in_any_spelling(value: Any, value_type: str, qu
         {"units": {"material": "cm"}},
         {"units": {"height_cm": "cm"}},
         {"gate": 1.5},
+        {"properties": {}, "units": {}},
+        {"properties": {f"p{number}": "text" for number in range(65)}, "units": {}},
     ],
 )
 def test_settings_that_cannot_work_are_refused(changed: dict[str, Any]) -> None:
     fields = {name: getattr(DEFAULTS, name) for name in Settings.__dataclass_fields__} | changed
 
-    with pytest.raises(ValueError, match=r"size|material|height_cm|gate"):
+    with pytest.raises(ValueError, match=r"size|material|height_cm|gate|properties are given"):
         Settings(**fields)

@@ -153,6 +153,18 @@ async def test_a_text_too_long_for_one_call_fails_its_instance_without_a_call() 
     assert not server.calls
 
 
+async def test_a_model_that_says_more_than_a_step_can_save_fails_its_instance_alone() -> None:
+    server = FakeServer()
+    server.put("Desk", DESK)
+    shelf = server.put("Shelf", "Width 80 cm.")
+    server.proposals["Desk"] = [{"property": "color", "value": "x" * 70_000, "unit": "", "quote": "x"}]
+
+    counters = await server.run()
+
+    assert server.values(shelf) == {"width_cm": 80.0}
+    assert (counters["failed"], counters["written"]) == (1, 1)
+
+
 async def test_a_large_message_takes_several_turns() -> None:
     """A turn has 64 steps, a message up to 64 instances."""
     server = FakeServer()

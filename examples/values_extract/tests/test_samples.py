@@ -106,7 +106,7 @@ def test_the_mock_models_of_a_server_answer_the_samples_as_those_here() -> None:
     assert (len(written["reason"]), len(written["decide"])) == (6, 22)
 
 
-@pytest.mark.parametrize("step", ["values-0", "support-3", "answers", "review", "write"])
+@pytest.mark.parametrize("step", ["values-0", "support-3", "answers-5", "review", "write"])
 async def test_a_worker_that_dies_before_it_saves_repeats_no_model_call_and_no_commit(step: str) -> None:
     """The effect has happened and the step is not saved: the next attempt does it again, with the same id."""
     server, _ = with_samples()

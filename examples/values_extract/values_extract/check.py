@@ -9,6 +9,8 @@ from values_extract.coerce import Typed, coerce
 from values_extract.quotes import quote_holds, value_in_quote
 from values_extract.settings import Settings
 
+QUOTE_CHARS_MAX = 1_000  # a longer one quotes nothing in particular
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -55,7 +57,9 @@ def _check(settings: Settings, text: str, said: Mapping[str, str], seen: set[str
     except ValueError:
         return "invalid_value"
     quote = said["quote"].strip()
-    if not quote_holds(text, quote) or not value_in_quote(coerced.value, value_type, quote):
+    if len(quote) > QUOTE_CHARS_MAX or not quote_holds(text, quote):
+        return "quote_not_found"
+    if not value_in_quote(coerced.value, value_type, quote):
         return "quote_not_found"
     return Proposal(name, coerced.value, said["unit"].strip() or coerced.unit, quote)
 

@@ -1,5 +1,6 @@
 """Reading one instance: what the reasoning model proposes, what of it passes, and how well each quote supports it."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from values_extract.units import unit_problem
 from values_extract.values import Value
 
 _LABEL_CHARS = 64
+_ANSWER_BYTES_MAX = 60_000
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,7 @@ async def _propose(
             )
         except LbbError as error:
             return _refused(error)
-        value = answer.value
-        return {"values": value.get("values", []) if isinstance(value, dict) else []}
+        return _kept(answer.value)
 
     saved: dict[str, Any] = await ctx.step(f"values-{index}", propose, kind="model")
     return saved
@@ -92,6 +93,14 @@ async def _weigh(
 
     saved: dict[str, Any] = await ctx.step(f"support-{index}", weigh, kind="model")
     return saved
+
+
+def _kept(value: Any) -> dict[str, Any]:
+    """What the step saves. An answer larger than a step's output would fail the turn, and so all its instances."""
+    said = value.get("values", []) if isinstance(value, dict) else []
+    if len(json.dumps(said).encode()) > _ANSWER_BYTES_MAX:
+        return {"refused": f"the model proposed more than a step can save: {len(said)} values"}
+    return {"values": said}
 
 
 def _refused(error: LbbError) -> dict[str, Any]:

@@ -9,12 +9,13 @@ SOURCE_CLASS = "ValueSource"
 SOURCE_RELATION = "HAS_VALUE_SOURCE"
 
 NUMBERS = ("i64", "f64")
+PROPERTIES_MAX = 64  # what one write may own, and one call of the decision model may be asked
 VALUE_TYPES = ("bool", "i64", "f64", "date_time", "keyword", "text")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """ValueError for a type that texts cannot be read as, a unit of a property that is no number, and a bad gate."""
+    """ValueError for types that texts cannot be read as, units of what is no number, a bad gate, and too many."""
 
     class_name: str
     text_field: str
@@ -24,6 +25,8 @@ class Settings:
     units: Mapping[str, str] = field(default_factory=dict)  # of numbers: property: unit
 
     def __post_init__(self) -> None:
+        if not 1 <= len(self.properties) <= PROPERTIES_MAX:
+            raise ValueError(f"{len(self.properties)} properties are given where 1 to {PROPERTIES_MAX} can be read")
         for name, value_type in self.properties.items():
             if value_type not in VALUE_TYPES:
                 raise ValueError(f"property {name} is of type {value_type!r}; one of {', '.join(VALUE_TYPES)} is read")

@@ -1,7 +1,6 @@
 """The workflow: one turn reads the instances of one message, writes what is sure, and asks about what is not."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -36,9 +35,9 @@ COUNTERS = (
     "commits",
     "removed",
 )
-INSTANCES_PER_TURN = 16  # two steps for each and four more, of the 64 a turn can have
+INSTANCES_PER_TURN = 16  # three steps for each and three more, of the 64 a turn can have
 
-Answers = Mapping[str, Answer]  # by the key of the item
+Answers = dict[str, Answer]  # by the key of the item
 
 
 def create_workflow(
@@ -55,13 +54,18 @@ def create_workflow(
         records = await read_records(lbb, settings, now, message.as_of_commit_seq)
         readings = [await read(lbb, ctx, settings, index, record) for index, record in enumerate(records)]
         counts += sum((reading.counts for reading in readings), Counter())
-        answers = await _read_answers(lbb, ctx, settings, message.workflow, readings)
-        outcomes = [_settle(settings, message.workflow, reading, answers, counts) for reading in _read_well(readings)]
+        outcomes = []
+        for index, reading in enumerate(readings):
+            if reading.error is None:  # one that could not be read keeps what an earlier turn wrote: it is no subject
+                answers = await _read_answers(lbb, ctx, settings, message.workflow, index, reading)
+                outcomes.append(_settle(settings, message.workflow, reading, answers, counts))
         await _ask(lbb, ctx, settings, message.workflow, outcomes)
         if outcomes:
             written = await lbb.write_owned(ctx, "write", owned_write(settings, outcomes), graph=message.graph)
             counts["commits"] += written.commit_seq is not None and not written.replayed
-        failed = [FailedInstance(reading.record.iri, reading.error) for reading in readings if reading.error]
+        failed = [
+            FailedInstance(reading.record.iri, reading.error) for reading in readings if reading.error is not None
+        ]
         await lbb.requeue(ctx, "requeue", failed, graph=message.graph)
         counts["failed"] += len(failed)
         return _end(ctx, message, later, state, counts)
@@ -69,23 +73,18 @@ def create_workflow(
     return values_extract
 
 
-def _read_well(readings: list[Reading]) -> list[Reading]:
-    """An instance that could not be read keeps what an earlier turn wrote: it is no subject of the write."""
-    return [reading for reading in readings if reading.error is None]
-
-
 async def _read_answers(
-    lbb: LbbActivities, ctx: WorkflowContext, settings: Settings, workflow: str, readings: list[Reading]
+    lbb: LbbActivities, ctx: WorkflowContext, settings: Settings, workflow: str, index: int, reading: Reading
 ) -> Answers:
-    """A step, because people answer meanwhile: every attempt must see the same."""
-    keys = [key for reading in readings for key in _keys(settings, workflow, reading)]
+    """A step, because people answer meanwhile: every attempt must see the same. One each, as its output is bounded."""
+    keys = _keys(settings, workflow, reading)
 
     async def read_items() -> dict[str, Any]:
         items = [item.model_dump(mode="json") for item in await lbb.review_items(keys)]
         answers = {item["key"]: answer_of(item) for item in items}
         return {key: asdict(answer) for key, answer in answers.items() if answer is not None}
 
-    saved = await ctx.step("answers", read_items)
+    saved = await ctx.step(f"answers-{index}", read_items)
     return {key: Answer(**fields) for key, fields in saved.items()}
 
 

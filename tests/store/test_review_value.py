@@ -13,7 +13,7 @@ from turnbuckle.operations.caller import Caller
 from turnbuckle.store import review as reviews
 from turnbuckle.store.database import read, write
 from turnbuckle.store.transaction import Transaction
-from turnbuckle.wire.commit import GraphCommitRequest
+from turnbuckle.wire.commit import GraphCommitRequest, GraphRetractRequest
 from turnbuckle.wire.entity import GraphEntityQuery
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.ontology import OntologyEvolveQuery, OntologyEvolveRequest
@@ -141,3 +141,18 @@ def test_a_value_that_is_there_already_is_no_change(store: Store) -> None:
     item = act(store, reply(store, ask_value(store, subject=SUBJECT), "accept"))
 
     assert effects(item).no_op is True
+
+
+def test_a_value_of_a_record_that_is_gone_says_so(store: Store) -> None:
+    """Decision 27: its row is left out and reported; the answer stays."""
+    row = {**SUBJECT, "properties": {"price": 1}}
+    made = store.do(commit.commit, msgspec.convert({"entity_properties": [row]}, GraphCommitRequest), _writer("c-1"))
+    (entity_id,) = made.commit.entity_ids
+    gone = msgspec.convert({"entities": [SUBJECT]}, GraphRetractRequest)
+    store.do(commit.retract, gone, _writer("c-2"))
+
+    subject = {"type": "Item", "iri": f"https://littlebigbrain.com/e/{entity_id}"}
+    item = act(store, reply(store, ask_value(store, subject=subject), "accept"))
+
+    assert effects(item).no_op is True
+    assert effects(item).commit_error == f"entity_properties[0]: record {entity_id} was retracted"

@@ -1,11 +1,15 @@
 """What a SPARQL text is told by, without parsing it."""
 
+import contextlib
+import time
+
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnbuckle.sparql.text import NotOffered, check_insert_data, scan, with_subclasses
+from turnbuckle.wire import limits
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,21 @@ def test_the_word_as_a_name_is_no_call(text: str) -> None:
 def test_another_form_is_named(text: str, named: str) -> None:
     with pytest.raises(NotOffered, match=named):
         scan(text)
+
+
+PIECES = ["a.", '"', "'", "<", "<a", '"""a', "''' ", "a:", "\\", "?", "@a", "#", "PREFIX a:", "{"]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_text_takes_time_by_the_square_of_its_length(piece: str) -> None:
+    text = piece * (limits.SPARQL_CHARS // len(piece))
+
+    began_at = time.process_time()
+    for end in ("", ":", '"'):
+        with contextlib.suppress(NotOffered):
+            scan(text + end)
+        with_subclasses(text + end)
+    assert time.process_time() - began_at < 15.0  # a second or two; by the square it would be minutes
 
 
 def test_graph_and_from_are_seen() -> None:

@@ -37,6 +37,7 @@ from turnbuckle.wire.sparql import (
 )
 
 Gone = Callable[[], Awaitable[None]]
+_LONG_CHARS = 16_384  # from here on, looking at a query's text is worth a thread
 _TRIES = 20  # of a read whose store moved on under it
 _CODES = {  # by what the index process says
     "rows": "query_too_large",
@@ -55,7 +56,8 @@ class Sparql:
         self, graph_id: str, query: SparqlTextQuery, request: SparqlTextRequest, gone: Gone
     ) -> SparqlTextResponse:
         """Refused with what is wrong with the query, or the reason that the index cannot answer now."""
-        read = _Read.of(request)
+        is_long = len(request.query) > _LONG_CHARS
+        read = await asyncio.to_thread(_Read.of, request) if is_long else _Read.of(request)
         asked = await self._store.read(
             partial(queries.ask, graph_id=graph_id, as_of=read.as_of, at_least=query.min_indexed_seq)
         )

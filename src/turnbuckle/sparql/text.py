@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _SUBCLASS_PATH = f"(<{RDF_TYPE}>/<http://www.w3.org/2000/01/rdf-schema#subClassOf>*)"
+_COMMENT = r"\#[^\r\n]*"
+_IRI = r"""<[^<>"{}|^`\x00-\x20]*>"""
+_STRING = r"""\"\"\"(?:\"{0,2}(?:[^\"\\]|\\.))*\"\"\"|\'\'\'(?:\'{0,2}(?:[^\'\\]|\\.))*\'\'\'"""
+_STRING += r"""|\"(?:[^\"\\\r\n]|\\.)*\"|\'(?:[^\'\\\r\n]|\\.)*\'"""
+_VARIABLE, _LANGUAGE, _LOCAL = r"[?$]\w+", r"@[A-Za-z-]+", r"(?:[\w:%-]|\\.)*"
+_NAMES = re.compile(rf"{_COMMENT}|{_IRI}|{_STRING}|{_VARIABLE}|{_LANGUAGE}|(:){_LOCAL}|\\.", re.DOTALL)
+# Each pattern looks a bounded way ahead, so that no text takes time by the square of its length.
+_WORD = re.compile(r"\b(\w+)\b(?![\w.-]{0,100}:)")
 _TOKEN = re.compile(
-    r'''(?P<comment>\#[^\r\n]*)
-    | (?P<iri><[^<>"{}|^`\x00-\x20]*>)
-    | (?P<string>"""(?:"{0,2}(?:[^"\\]|\\.))*"""|\'\'\'(?:'{0,2}(?:[^'\\]|\\.))*\'\'\'
-        |"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')
-    | (?P<variable>[?$]\w+)
-    | (?P<language>@[A-Za-z-]+)
-    | (?P<name>(?P<prefix>[\w.-]*):(?P<local>(?:[\w:%-]|\\.)*))
-    | (?P<word>\w+)
-    | (?P<other>\\.|.)''',
-    re.VERBOSE | re.DOTALL,
+    rf"(?P<comment>{_COMMENT})|(?P<iri>{_IRI})|(?P<string>{_STRING})|(?P<variable>{_VARIABLE})"
+    rf"|(?P<language>{_LANGUAGE})|(?P<name>[\w.-]{{0,100}}:{_LOCAL})|(?P<word>\w+)|(?P<other>\\.|.)",
+    re.DOTALL,
 )
-_FORMS = {"SELECT": "select", "ASK": "ask"}
 _NOT_OURS = {"CONSTRUCT", "DESCRIBE"}
 _UPDATES = {"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"}
 
@@ -38,7 +38,8 @@ class Scan(NamedTuple):
 
 def scan(text: str) -> Scan:
     """NotOffered for another form than SELECT and ASK, and for SERVICE."""
-    outside, words = _outside(text)
+    outside = _outside(text)
+    words = (match[1].upper() for match in _WORD.finditer(outside))
     _check_form(next((word for word in words if word not in ("PREFIX", "BASE", "VERSION")), ""))
     rest = outside.lower()
     if "service" in rest:
@@ -46,19 +47,9 @@ def scan(text: str) -> Scan:
     return Scan("graph" in rest, "from" in rest)
 
 
-def _outside(text: str) -> tuple[str, list[str]]:
-    """What is no name, text, variable or comment; and the words in it, in capitals."""
-    outside, words = list[str](), list[str]()
-    for token in _tokens(text):
-        if token.kind == "word":
-            words.append(token.text.upper())
-        if token.kind in ("word", "other"):
-            outside.append(token.text)
-        elif token.kind == "name":  # the part before the colon may end in a keyword
-            outside.append(token.text.partition(":")[0] + ":")
-        else:
-            outside.append(" ")
-    return "".join(outside), words
+def _outside(text: str) -> str:
+    """The text without names, strings, variables and comments; of a prefixed name the prefix stays, with its colon."""
+    return _NAMES.sub(r"\1 ", text)
 
 
 def _check_form(word: str) -> None:
@@ -70,8 +61,7 @@ def _check_form(word: str) -> None:
 
 def check_insert_data(text: str) -> None:
     """NotOffered unless the update is INSERT DATA and nothing else."""
-    outside, _ = _outside(text)
-    rest = " ".join(outside.lower().split())
+    rest = " ".join(_outside(text).lower().split())
     forbidden = [word.lower() for word in _UPDATES - {"INSERT"} if word.lower() in rest]
     if "insert data" not in rest or rest.count("insert") != rest.count("insert data") or "where" in rest or forbidden:
         raise NotOffered("got another update, expected INSERT DATA alone (nor a prefix that is named as an update)")
@@ -109,8 +99,4 @@ class _Token(NamedTuple):
 
 def _tokens(text: str) -> Iterator[_Token]:
     for match in _TOKEN.finditer(text):
-        kind = next(kind for kind in _KINDS if match[kind] is not None)
-        yield _Token(kind, match[0])
-
-
-_KINDS = ("word", "other", "iri", "variable", "name", "string", "comment", "language")
+        yield _Token(match.lastgroup or "other", match[0])

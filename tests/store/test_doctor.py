@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.clock import MovableClock
+from tests.store.calls import Store, start
+from tests.store.graphs import caller, declared, link, ref, row
+from tests.store.graphs import write as commit
 from tests.store.played import Engine
-from turnbuckle.operations import doctor, key
+from turnbuckle.operations import doctor, graph, key
 from turnbuckle.store.database import Database, open_database, read, write
+from turnbuckle.wire.graph import GraphDeleteQuery
 
 
 @pytest.fixture
@@ -186,3 +191,39 @@ def damage(database: Database, sql: str, *values: Any) -> None:
     """Change rows behind the engine's back; `{}` stands for a value."""
     place = "%s" if database.kind == "postgresql" else "?"
     write(database, lambda tx: tx._connection.execute(sql.format(place), values))
+
+
+BROKEN_GRAPHS = {
+    "update fact set to_seq = from_seq": "rows of graphs ended before they began",
+    "update entity set to_seq = 9": "fields belong to a record that is not there",
+    "delete from entity where class_id = 'person'": "links lead from or to a record that is not there",
+    "update graph set head_seq = 0": "rows are of a commit that is not there",
+    "update graph set head_seq = 5": "graphs have another number of commits than their head says",
+    "update entity set to_seq = null": "records have two names at once",
+    "update fact set to_seq = null": "fields have two values at once",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN_GRAPHS)
+def test_a_graph_whose_rows_disagree_is_told(database: Database, broken: str) -> None:
+    graph_id = write(database, lambda tx: graph.use(tx, "test", "main"))
+    notes = declared(Store(database, "", graph_id, MovableClock()))
+    ann = ref("Ann", "Person", key="p")
+    commit(notes, entity_properties=[row("a", text="x")], triplets=[link("a", "ABOUT", ann)])
+    commit(notes, entity_properties=[row("a", text="y"), row({**ann, "name": "Anna"})])
+    assert read(database, doctor.problems) == []
+
+    damage(database, broken)
+
+    assert any(BROKEN_GRAPHS[broken] in problem for problem in read(database, doctor.problems))
+
+
+def test_the_rows_of_a_deleted_graph_are_no_problem_while_they_go(database: Database) -> None:
+    graph_id = write(database, lambda tx: graph.use(tx, "test", "main"))
+    store = Store(database, "", graph_id, MovableClock())
+    start(store)
+    commit(declared(store), entity_properties=[row("a", text="x")])
+
+    write(database, lambda tx: graph.delete(tx, graph_id, GraphDeleteQuery(confirm="main"), caller()))
+
+    assert read(database, doctor.problems) == []

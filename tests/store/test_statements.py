@@ -15,7 +15,7 @@ from turnbuckle.store.statements import PARTS, ROWS, Statements
 
 STORE = Path(statements.__file__).parent
 NAMES = sorted(statements.texts())
-FAMILY = re.compile(r'f"(\w*)\{noun\}(\w*)"')  # one statement of each noun, by names of one form
+FAMILY = re.compile(r'f"(\w*)\{(?:noun|rule)\}(\w*)"')  # one statement of each noun, by names of one form
 
 
 def test_every_statement_is_used_by_the_code() -> None:

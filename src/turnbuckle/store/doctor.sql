@@ -3,10 +3,11 @@
 select max(number) from schema_migration
 
 -- doctor_instances
--- A page of all instances over all graphs, with the graph's name where there is one.
+-- A page of all instances over all graphs, with the graph's name where there is one. Those of deleted graphs go soon.
 select {instance.columns}, graph.environment, graph.name from instance
 left join graph on graph.graph_id = instance.graph_id
 where (instance.graph_id, instance.instance_id) > (:after_graph_id, :after_instance_id)
+and not exists (select 1 from deleted_graph where deleted_graph.graph_id = instance.graph_id)
 order by instance.graph_id, instance.instance_id
 limit :limit
 

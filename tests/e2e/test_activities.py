@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -178,6 +179,24 @@ async def test_a_call_goes_on_when_its_client_has_gone(api: Api, model: LocalSer
         answer = ok(await soon(again))
 
     assert (answer["cached"], len(model.received)) == (True, 1)
+
+
+async def test_a_call_that_fails_when_its_client_has_gone_is_logged_alone(
+    api: Api, model: LocalServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with slow(model, stub.in_turn(stub.error("500 Oops"), GOOD)) as release:
+        lost = asyncio.create_task(reason(api))
+        await arrived(model)
+        lost.cancel()
+        again = asyncio.create_task(reason(api))
+        await waiting(api, 1)
+        release.set()
+        assert not ok(await soon(again))["cached"]
+    gc.collect()
+
+    rows = ok(await api.get("/v1/models/calls"))["calls"]
+    assert sorted(row["ok"] for row in rows) == [False, True]
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_another_server_on_the_store_waits_too(

@@ -167,8 +167,14 @@ class Activities:
             return _cached(known, job.kind)
         call = asyncio.create_task(self._make(job, seat, begun))
         self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
+        call.add_done_callback(self._ended)
         return await asyncio.shield(call)
+
+    def _ended(self, call: "asyncio.Task[Any]") -> None:
+        """Also without a client: what failed is in the log of calls, an error of ours in the server's."""
+        self._calls.discard(call)
+        if not call.cancelled() and (error := call.exception()) is not None and not isinstance(error, Refused):
+            log.error("a model call met an error of the server's own", exc_info=error)
 
     async def _reserve(self, asked: Asked, call: Made, gone: Gone) -> bytes | None:
         """None when the call is ours to make; else the answer of the one that we waited for."""

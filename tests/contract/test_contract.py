@@ -82,11 +82,15 @@ def test_answers_about_what_is_there_are_as_the_contract_says(operation: Any, cl
     @bounded(6)
     def play(case: Any) -> None:
         there = _held_turn(client)
+        if operation.path.startswith((f"{V1}/named", f"{V1}/triggered")):
+            there = _named_workflow(client, operation.path)
         if operation.label == f"POST {V1}/instances":
             there.pop("id")  # one that is there was made by another request
         for asked in (case.body, case.query):
             if isinstance(asked, dict):
                 asked.update({name: there[name] for name in asked if name in there})
+        if operation.label == f"PUT {V1}/triggered":
+            case.body |= {name: there[name] for name in ("watch", "workflow")}  # optional for other starters
         if operation.path == f"{V1}/blobs" and "key" in case.query:
             case.query["key"] = there["blob"]
         case.query.pop("graph", None)
@@ -114,6 +118,33 @@ def _held_turn(client: httpx.Client) -> dict[str, Any]:
     blob = client.post(f"{V1}/blobs", params={"workflow_id": name}, content=b"bytes").json()["key"]
     run = first["turn"]["run"]["id"]
     return {**lease, "position": 0, "key": "s", "id": name, "run": run, "blob": blob, **pair}
+
+
+def _named_workflow(client: httpx.Client, path: str) -> dict[str, Any]:
+    """What requests about named workflows may name: one with a watch, or with a stream, that has had a run."""
+    name = f"w{next(FRESH)}"
+    pair = {"workflow_type": name, "version": "v1"}
+    client.post("/v1/graph/create")
+    declared = client.post("/v1/ontology/evolve", json={"ops": [{"op": "add_entity_type", "name": "Note"}]})
+    assert declared.status_code == 200, declared.text
+    triggers: list[dict[str, Any]] = [{"watch": {"class": "Note"}}]
+    if path.endswith("/events"):
+        triggers = [{"stream": {}}]
+    made = client.put(f"{V1}/named", json={"name": name, "workflow": pair, "triggers": triggers})
+    assert made.status_code == 200, made.text
+    _post(client, "/instances/message", {"workflow_id": f"starter.{name}", "id": "m", "message": None})
+    task = _post(client, "/turns/claim", {"worker": "w", "workflows": [pair]})["task"]
+    lease = {"workflow_id": f"starter.{name}", "turn": 1, "token": task["token"]}
+    _post(client, "/turns/complete", {**lease, "state": None})
+    watch = {"class": "Note"}
+    item = {"instance": "https://littlebigbrain.com/e/" + "0" * 32}
+    settings = {"name": name, "workflow": pair, "triggers": triggers, "watch": watch, "starter": "workflow"}
+    absent = dict.fromkeys(("owns", "params", "gate", "fan_in", "route_by", "trigger", "cursor"))
+    run = {"id": task["turn"]["run"]["id"], "workflow_id": f"starter.{name}", "turn": 1, "items": [item]}
+    there = {**absent, **settings, **run, "confirm": name}
+    return {
+        key: value for key, value in there.items() if value is not None or path in (f"{V1}/named", f"{V1}/triggered")
+    }
 
 
 def _post(client: httpx.Client, path: str, body: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from tests.contract import activity_refusals, graph_refusals, review_refusals
+from tests.contract import activity_refusals, graph_refusals, named_refusals, review_refusals
 from tests.e2e.api import CLAIM, CONTROL, CREATE, DELETE, KEY, MESSAGE, PAIRS, WORKFLOWS, Api, lease, ok, serving
 from tests.open_store import opened
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
@@ -70,6 +70,7 @@ def _bodies(held: dict[str, Any]) -> dict[str, dict[str, Any]]:
         **activity_refusals.BODIES,
         **review_refusals.BODIES,
         **graph_refusals.BODIES,
+        **named_refusals.BODIES,
     }
 
 
@@ -101,7 +102,8 @@ async def ask(world: World, endpoint: Endpoint, *, change: dict[str, Any] | None
               query: dict[str, Any] | None = None, key: str = KEY) -> httpx.Response:  # fmt: skip
     """A request that is taken but for what the arguments change."""
     params = {k: v for name in endpoint.query.__struct_fields__ for k, v in QUERIES.get(name, {}).items()}
-    params = {**graph_refusals.QUERIES, **activity_refusals.QUERIES}.get(endpoint.path, params)
+    known = graph_refusals.QUERIES | activity_refusals.QUERIES | named_refusals.QUERIES
+    params = {k: v for k, v in known.get(endpoint.path, params).items() if k in endpoint.query.__struct_fields__}
     sent: dict[str, Any] = {"params": {**params, **(query or {})}, "headers": {"authorization": f"Bearer {key}"}}
     if content is not None or endpoint.raw_body:
         sent["content"] = b"bytes" if content is None else content
@@ -188,6 +190,8 @@ async def test_each_listed_refusal_can_be_met(world: World, endpoint: Endpoint) 
             answer = await activity_refusals.show(world.api, endpoint.path, code)
         elif (endpoint.path, code) in graph_refusals.SHOWN:
             answer = await graph_refusals.show(world.api, endpoint.path, code)
+        elif (endpoint.name, code) in named_refusals.SHOWN:
+            answer = await named_refusals.SHOWN[endpoint.name, code](world.api)
         else:
             answer = await (ask(world, endpoint, change=change) if change is not None else SHOW[code](world, endpoint))
         met.add(answer.json()["error"]["code"] if answer.status_code != 200 else f"{code} is not met")

@@ -109,21 +109,23 @@ def _route_by(ontology: Ontology, text: str | None) -> str | None:
 
 def write(tx: Transaction, head: GraphHead, asked: Named) -> Named:
     """The workflow as it is stored now, with its instances there."""
-    old = names.lock(tx, head.graph_id, asked.name)
-    if old is None and names.add(tx, asked):
-        trigger.KINDS[asked.kind].begin(tx, head, asked)
-        _pause_shards(tx, asked)  # those of a deleted workflow of that name may be paused still
-        new = asked
+    while (old := names.lock(tx, head.graph_id, asked.name)) is None:  # unless somebody is faster
+        if names.add(tx, asked):
+            new = _begin(tx, head, asked)
+            break
     else:
-        old = old or names.lock(tx, head.graph_id, asked.name)  # somebody was faster
-        if old is None:
-            raise Refused("conflict", f"the workflow {asked.name!r} was deleted just now")
         if rules.is_same(old, asked):
             return old
         new = _change(tx, head, old, asked)
     sender.ensure(tx, new)
     budget.set_limit(tx, new.graph_id, new.name, _usd(new))
     tx.announce(sender.TOPIC, head.graph_id)
+    return new
+
+
+def _begin(tx: Transaction, head: GraphHead, new: Named) -> Named:
+    trigger.KINDS[new.kind].begin(tx, head, new)
+    _pause_shards(tx, new)  # those of a deleted workflow of that name may be paused still
     return new
 
 

@@ -46,25 +46,24 @@ State = Literal["backfilling", "ready", "paused", "failed", "unavailable"]
 def get(tx: Transaction, graph_id: str, query: NamedWorkflowsQuery) -> NamedWorkflow | NamedWorkflowsResponse:
     """One workflow by its name, or a page of them."""
     if query.name is not None:
-        named = names.get(tx, graph_id, query.name)
-        if named is None:
-            raise rules.missing(query.name)
-        return shown(tx, _head(tx, graph_id), named)
-    found = names.page(tx, graph_id, query.cursor or "", query.limit + 1)
+        return shown(tx, *_find(tx, graph_id, query.name))
+    head = graphs.head(tx, graph_id)
+    found = [] if head is None else names.page(tx, graph_id, query.cursor or "", query.limit + 1)
     page = found[: query.limit]
     return NamedWorkflowsResponse(
         object="list",
-        data=[shown(tx, _head(tx, graph_id), named) for named in page],
+        data=[] if head is None else [shown(tx, head, named) for named in page],
         has_more=len(found) > query.limit,
         next_cursor=page[-1].name if len(found) > query.limit else None,
     )
 
 
-def _head(tx: Transaction, graph_id: str) -> GraphHead:
-    head = graphs.head(tx, graph_id)
-    if head is None:
-        raise Refused("not_found", "the graph was deleted just now")
-    return head
+def _find(tx: Transaction, graph_id: str, name: str) -> tuple[GraphHead, Named]:
+    """Refused(named_workflow_not_found), also for what a deleted graph has left."""
+    head, named = graphs.head(tx, graph_id), names.get(tx, graph_id, name)
+    if head is None or named is None:
+        raise rules.missing(name)
+    return head, named
 
 
 def shown(tx: Transaction, head: GraphHead, named: Named) -> NamedWorkflow:
@@ -186,13 +185,11 @@ def _with_flight(progress: Progress, states: list[NamedWorkflowShardState]) -> N
 
 def queue(tx: Transaction, graph_id: str, query: WorkflowQueueQuery) -> WorkflowQueueResponse:
     """What waits for a message, and what the shards have in hand."""
-    named = names.get(tx, graph_id, query.name)
-    if named is None:
-        raise rules.missing(query.name)
+    head, named = _find(tx, graph_id, query.name)
     if query.trigger not in (None, named.trigger_id):
         what = f"trigger: got {query.trigger!r}, expected {named.trigger_id!r}"
         raise Refused("invalid_param", what, param="trigger")
-    waiting = trigger.KINDS[named.kind].queue(tx, _head(tx, graph_id), named, query)
+    waiting = trigger.KINDS[named.kind].queue(tx, head, named, query)
     return msgspec.structs.replace(waiting, shards=[_in_hand(tx, named, shard) for shard in range(named.shards)])
 
 

@@ -3,6 +3,8 @@
 Engine and graph share one store, so a message is in the inbox exactly when the trigger has moved past it.
 """
 
+import contextlib
+
 import msgspec
 from msgspec.structs import replace
 
@@ -16,6 +18,7 @@ from turnbuckle.store import instance as instances
 from turnbuckle.store import message as messages
 from turnbuckle.store import named as names
 from turnbuckle.store.transaction import Transaction
+from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.instance import WorkflowInstanceCreateRequest
 from turnbuckle.wire.turn import WorkflowMessageOrigin
 from turnbuckle.wire.value import fingerprint
@@ -140,7 +143,8 @@ def _create(tx: Transaction, named: Named, instance_id: str) -> Instance:
         state=EMPTY_STATE,
         on_exhausted=named.on_exhausted,  # type: ignore[arg-type]  # checked at the door
     )
-    instance.create(tx, named.graph_id, request)
+    with contextlib.suppress(Refused):  # somebody has just made it, with other settings: it is taken over as it is
+        instance.create(tx, named.graph_id, request)
     made = instances.lock(tx, named.graph_id, instance_id)
     assert made is not None
     if named.paused_at_ms is None:

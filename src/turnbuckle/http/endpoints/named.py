@@ -44,7 +44,7 @@ from turnbuckle.wire.watch import (
 )
 
 MISSING = ("named_workflow_not_found",)
-SETTINGS = ("workflow_param_invalid", "workflow_shards_busy", "conflict")
+SETTINGS = ("workflow_param_invalid", "workflow_shards_busy")
 NAMED: tuple[Endpoint, ...] = (
     Endpoint(
         "PUT",
@@ -74,7 +74,7 @@ NAMED: tuple[Endpoint, ...] = (
         NamedWorkflow,
         or_answer=NamedWorkflowsResponse,
         query=NamedWorkflowsQuery,
-        refusals=(*MISSING, "not_found"),
+        refusals=MISSING,
         roles=READERS,
     ),
     Endpoint(
@@ -148,7 +148,7 @@ NAMED: tuple[Endpoint, ...] = (
         "What waits for a message, and what the shards have in hand.",
         WorkflowQueueResponse,
         query=WorkflowQueueQuery,
-        refusals=(*MISSING, "not_found"),
+        refusals=MISSING,
         roles=READERS,
     ),
     Endpoint(

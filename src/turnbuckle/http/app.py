@@ -45,7 +45,6 @@ log = logging.getLogger("turnbuckle.http")
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Conductor = Callable[..., Awaitable[Any]]  # (graph id, what the endpoint reads ..., when the client has gone)
 _JSON, _BYTES = b"application/json", b"application/octet-stream"
-_LARGE_BYTES = 256 * 1024
 _VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
 
 
@@ -167,7 +166,7 @@ class App:
 
         if endpoint.method == "GET":
             return await self.store.read(operation)
-        lane = Lane.BULK if endpoint.raw_body and len(content) > _LARGE_BYTES else Lane.TURNS
+        lane = Lane.BULK if len(content) > endpoint.bulk_from_bytes else Lane.TURNS
         return await self.store.write(operation, lane)
 
     def _page(self, request: Request) -> tuple[bytes, bytes]:

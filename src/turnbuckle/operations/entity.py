@@ -46,10 +46,11 @@ def get(tx: Transaction, graph_id: str, query: GraphEntityQuery, caller: Caller)
 
 def _seq(head: GraphHead, query: GraphEntityQuery) -> int:
     """The commit to read. One above the head is an error, never cut."""
-    for field, asked in (("as_of_commit_seq", query.as_of_commit_seq), ("min_indexed_seq", query.min_indexed_seq)):
-        if asked is not None and asked > head.head_seq:
-            raise Refused("invalid_param", f"{field}: got {asked}, the newest commit is {head.head_seq}", param=field)
-    return head.head_seq if query.as_of_commit_seq is None else query.as_of_commit_seq
+    asked = query.as_of_commit_seq
+    if asked is not None and asked > head.head_seq:
+        what = f"as_of_commit_seq: got {asked}, the newest commit is {head.head_seq}"
+        raise Refused("invalid_param", what, param="as_of_commit_seq")
+    return head.head_seq if asked is None else asked
 
 
 def _id_of(declared: Ontology, query: GraphEntityQuery) -> str:

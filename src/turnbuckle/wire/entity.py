@@ -22,7 +22,6 @@ class GraphEntityQuery(Request, frozen=True, kw_only=True):
     evidence: Annotated[int, Meta(ge=0, le=limits.ENTITY_EVIDENCE_MAX)] = 5  # observations shown
     as_of_commit_seq: Count | None = None
     consistency: Literal["eventual", "strong"] | None = None  # the same here: a commit is published with itself
-    min_indexed_seq: Count | None = None
 
 
 class GraphEntityRef(Answer, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """What one endpoint is: its row in the table of the API."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -49,6 +50,13 @@ class Endpoint:
     @property
     def is_of_engine(self) -> bool:
         return self.path.startswith("/v1/workflows")
+
+    @property
+    def bulk_from_bytes(self) -> float:
+        """From this size of a body on it waits behind the turns, in the writer's thread: blobs and large commits."""
+        if self.raw_body:
+            return 256 * limits.KIB
+        return math.inf if self.is_of_engine else 64 * limits.KIB  # some 400 rows of a commit, 15 ms
 
     @property
     def reads_query(self) -> bool:

@@ -192,9 +192,7 @@ class RetractEdgeInput(Request, frozen=True, kw_only=True):
 class GraphRetractRequest(Request, frozen=True, kw_only=True):
     edges: Annotated[list[RetractEdgeInput], Meta(max_length=limits.COMMIT_ROWS)] | None = None
     entities: Annotated[list[NamedEntityInput], Meta(max_length=limits.COMMIT_ROWS)] | None = None
-    purge_entity_properties: bool | None = (
-        None  # true is all there is: a record goes with its fields
-    )
+    purge_entity_properties: bool | None = None  # true is all there is: a record goes with its fields
 
 
 class GraphRetractResponse(Answer, frozen=True, kw_only=True):

@@ -134,6 +134,11 @@ def waiting(tx: Transaction) -> list[tuple[str, str]]:
     return watches.waiting(tx)
 
 
+def next_repeat_at(tx: Transaction) -> int | None:
+    """When the next instance that was given back may be sent again, of those whose time has not come."""
+    return watches.next_repeat_at(tx)
+
+
 def advance(tx: Transaction, head: GraphHead, named: Named, most: int) -> bool:
     """Read a piece, then send what the windows take. The cursor, the queue and the inboxes move together."""
     stored, ontology = _get(tx, named), ontologies.load(tx, head)

@@ -48,6 +48,12 @@ def due(tx: Transaction, watch: Watch, shard: int, limit: int) -> list[Item]:
     return tx.all("watch_item_due", Item, **asked, now_ms=tx.now_ms, limit=limit)
 
 
+def next_repeat_at(tx: Transaction) -> int | None:
+    """When the next of those may be sent that wait for their time. Looks through all that waits: for tests."""
+    row = tx.row("watch_item_next", now_ms=tx.now_ms)
+    return None if row is None else row[0]
+
+
 def page(tx: Transaction, watch: Watch, after: Place, limit: int) -> list[Item]:
     """What waits, by shard in the order in which it will be sent, after the place `after` (see `place`)."""
     shard, due_at_ms, first_seq, entity_id = after

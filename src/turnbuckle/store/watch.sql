@@ -51,6 +51,12 @@ where graph_id = :graph_id and queue_id = :queue_id and shard = :shard and due_a
 order by due_at_ms, first_seq, entity_id
 limit :limit
 
+-- watch_item_next
+-- When the next instance may be sent whose time has not come.
+select min(watch_item.due_at_ms) from watch_item
+join watch on watch.graph_id = watch_item.graph_id and watch.queue_id = watch_item.queue_id
+where watch_item.due_at_ms > :now_ms
+
 -- watch_item_page
 -- What waits, by shard in the order in which it will be sent. Index: watch_item_due.
 select {watch_item.columns} from watch_item

@@ -13,9 +13,11 @@ from lbb.retry import Chance
 from lbb.workflows import WorkflowDefinition, WorkflowWorker
 from turnbuckle import upkeep as upkeep_loop
 from turnbuckle.config import DATA_FILE, Config
+from turnbuckle.http import reviews
 from turnbuckle.http.app import App
 from turnbuckle.operations import graph as graphs
-from turnbuckle.operations import key, turn, upkeep
+from turnbuckle.operations import key, turn, upkeep, watch
+from turnbuckle.pump import Pump
 from turnbuckle.store.database import read, write
 from turnbuckle.store.transaction import Topic, Transaction
 from turnbuckle.testing.clock import Clock, Lease, Leases
@@ -180,6 +182,7 @@ class Engine:
         self._database = open_store(location, self.clock, is_kept=self._folder is None)
         self._app = App(self._database, self._config)
         self._app.bind(self._loop)
+        self._pump = Pump(self._app.store)
         self._is_open = True
 
     def _close(self) -> None:
@@ -189,7 +192,15 @@ class Engine:
         self._database.close()
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("/turns/claim"):
+            await self._send_what_is_due()
         await self._app(scope, receive, send)
+
+    async def _send_what_is_due(self) -> None:
+        """What a server does beside its requests: answers of persons are told, triggers fill the inboxes."""
+        await reviews.act_on_due(self._app.store)
+        while await self._pump.work():
+            pass
 
     def _connect(self, graph: str, ran: Ran | None, options: dict[str, Any]) -> AsyncLbbClient:
         wire = Wire(self._network, None if ran is None else partial(self._note, ran))
@@ -249,4 +260,6 @@ def _ready_times(tx: Transaction, pairs: set[Pair]) -> list[tuple[Topic, int]]:
 
 def _next_at(tx: Transaction, pairs: set[Pair]) -> int | None:
     times = [at_ms for _, at_ms in _ready_times(tx, pairs)]
+    if (repeat_at_ms := watch.next_repeat_at(tx)) is not None:
+        times.append(repeat_at_ms)
     return min(times, default=upkeep.next_due_at(tx))

@@ -1,12 +1,21 @@
 """SPARQL over the API: what the rows show, at which commit, and what is refused (lbb-graph 2.10)."""
 
+import asyncio
+import contextlib
 import json
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
-from tests.e2e.api import Api, ok
+from tests.e2e.api import Api, ok, serving
+from tests.open_store import OpenStore
+from tests.store import test_projected
+from turnbuckle.store import graph as graphs
+from turnbuckle.store.database import read
+from turnbuckle.wire.errors import Refused
 
 SPARQL = "/v1/query/sparql-text"
 E = "https://littlebigbrain.com/e/"
@@ -241,3 +250,70 @@ async def test_a_commit_that_is_not_there_yet_is_waited_for_by_the_client(graph:
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "read_your_writes_pending")
     assert answer.headers["retry-after"] == "1"
     assert (await graph.ask("ASK {}", min_indexed_seq=seq, consistency="strong")).status_code == 200
+
+
+async def test_a_query_over_its_time_is_told_and_others_are_answered(open_store: OpenStore) -> None:
+    async with serving(open_store, sparql_query_ms=1_500) as api:
+        graph = Graph(api)
+        ok(await api.post("/v1/graph/create", {}))
+        await graph.evolve({"op": "add_entity_type", "name": "Note"}, {"op": "add_property", "name": "words"})
+        for n in range(20):
+            old = await graph.set(f"{n}", words=str(n))
+        await graph.set("more", words="more")
+        count = "SELECT (COUNT(*) AS ?n) { ?s p:words ?w }"
+        endless = asyncio.create_task(graph.ask(NEVER_ENDS))
+        took_s, loop = [], asyncio.get_running_loop()
+        while not endless.done():
+            began_at = loop.time()
+            assert await graph.rows(count) == [{"n": "21"}]
+            assert await graph.rows(count, as_of_commit_seq=old) == [{"n": "20"}]
+            took_s.append(loop.time() - began_at)
+
+        error = (await endless).json()["error"]
+        assert (error["code"], error["retryable"]) == ("query_timeout", False)
+        assert max(took_s) < 1.0
+
+
+async def test_a_commit_by_another_server_is_seen(open_store: OpenStore) -> None:
+    """Nobody tells this one of it."""
+    async with serving(open_store) as mine, serving(open_store) as other:
+        graph, others = Graph(mine), Graph(other)
+        ok(await mine.post("/v1/graph/create", {}))
+        await graph.evolve({"op": "add_entity_type", "name": "Note"}, {"op": "add_property", "name": "words"})
+        assert await graph.rows("SELECT ?w { ?s p:words ?w }") == []
+
+        await others.set("a", words="1")
+
+        assert await graph.rows("SELECT ?w { ?s p:words ?w }") == [{"w": "1"}]
+
+
+@given(moves=st.lists(test_projected.moves, min_size=2, max_size=15), order=st.lists(st.integers(0), max_size=8))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+def test_a_read_of_a_past_commit_is_as_it_was_then(
+    open_store: OpenStore, moves: list[tuple[Any, ...]], order: list[int]
+) -> None:
+    """Through the index process and its copies, in any order."""
+    store = test_projected.fresh(open_store)
+    name = read(open_store.database, lambda tx: graphs.head(tx, store.graph_id)).name  # type: ignore[union-attr]
+
+    async def play() -> None:
+        async with serving(open_store) as api:
+
+            async def everything(**body: Any) -> tuple[int, list[Any]]:
+                query = {"query": "SELECT * { ?s ?p ?o }", **body}
+                answer = ok(await api.post(SPARQL, query, graph=name))
+                bindings = json.loads(answer["results"])["results"]["bindings"]
+                return answer["snapshot"]["served_at_seq"], sorted(bindings, key=repr)
+
+            seen = {0: list[Any]()}
+            for move in moves:
+                with contextlib.suppress(Refused):  # it does not fit what is there
+                    await asyncio.to_thread(test_projected.do, store, move)  # the writer needs this loop
+                seq, triples = await everything()
+                seen.setdefault(seq, triples)  # a commit keeps the ontology that it was made with
+            seqs = list(seen)[:-1]  # the newest is shown with the ontology of now
+            for at in order if seqs else ():
+                seq = seqs[at % len(seqs)]
+                assert await everything(as_of_commit_seq=seq) == (seq, seen[seq])
+
+    asyncio.run(play())

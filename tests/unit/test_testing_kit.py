@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import turnbuckle.testing
-from lbb import LbbError
+from lbb import LbbError, models
 from lbb.workflows import (
     WorkflowContext,
     WorkflowHandle,
@@ -23,6 +23,7 @@ from lbb.workflows import (
     WorkflowTurnFailed,
     WorkflowWait,
     WorkflowWorker,
+    triggered_workflow,
     workflow,
 )
 from tests.unit.test_imports import imports_of, modules
@@ -748,3 +749,57 @@ def test_the_reference_page_names_what_is_public() -> None:
 
     assert {name for name in names if not re.search(rf"\b{name}\(", page)} == set()
     assert {name for name in fields | set(turnbuckle.testing.__all__) if not re.search(rf"\b{name}\b", page)} == set()
+
+
+# -- triggers ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_schedule_runs_when_the_clock_is_moved_to_its_slot(engine: Engine) -> None:
+    slots: list[int] = []
+
+    async def note_slot(ctx: WorkflowContext, message: models.WorkflowScheduleMessage, state: dict[str, Any]) -> None:
+        slots.append(message.missed)
+
+    report = triggered_workflow(name="report", version="v1", on_schedule=note_slot)
+    body = {
+        "name": "report",
+        "workflow": {"workflow_type": "report", "version": "v1"},
+        "triggers": [{"schedule": {"every": "1h"}}],
+    }
+    await engine.client().workflows.named.put(body)
+
+    await engine.run(report)
+    engine.clock.pass_time(hours=1)
+    await engine.run(report)
+    engine.clock.pass_time(hours=3)
+    await engine.run(report)
+
+    assert slots == [0, 2]
+
+
+async def test_a_commit_of_one_workflow_sets_off_another_in_the_same_run(engine: Engine) -> None:
+    client, seen = engine.client(), list[str]()
+    await client.create_graph()
+    ops = [{"op": "add_entity_type", "name": "Note"}, {"op": "add_property", "name": "text"}]
+    await client.ontology.evolve({"ops": ops})
+
+    @workflow(name="writer", version="v1", initial_state={})
+    async def writer(ctx: WorkflowContext, state: Any, message: Any) -> WorkflowResult[Any]:
+        row = {"type": "Note", "name": "a", "properties": {"text": message["text"]}}
+        await ctx.step("write", lambda s: client.commit({"entity_properties": [row]}, idempotency_key=s.effect_id))
+        return WorkflowResult(state={})
+
+    @triggered_workflow(name="reader", version="v1")
+    async def reader(ctx: WorkflowContext, message: models.WorkflowTriggerMessage, state: Any) -> None:
+        seen.extend(message.instances)
+
+    await client.use_workflow_starter(
+        "workflow", name="notes", class_="Note", workflow={"workflow_type": "reader", "version": "v1"}
+    )
+    handle = await writer.start(client, "writer-1")
+    await handle.send({"text": "hello"}, id="m-1")
+
+    ran = await engine.run(writer, reader)
+
+    assert ran.errors == []
+    assert len(seen) == 1

@@ -53,6 +53,7 @@ NAMED: tuple[Endpoint, ...] = (
         "Create or change a workflow by its starter; the same again changes nothing.",
         TriggeredWorkflow,
         body=TriggeredWorkflowRequest,
+        makes_graph=True,
         refusals=("not_found", *SETTINGS),
     ),
     Endpoint(
@@ -84,6 +85,7 @@ NAMED: tuple[Endpoint, ...] = (
         "Create or change a workflow; the same again changes nothing.",
         NamedWorkflow,
         body=NamedWorkflowRequest,
+        makes_graph=True,
         refusals=SETTINGS,
     ),
     Endpoint(

@@ -93,6 +93,8 @@ HOT = re.split(
     graph_lock graph_head ontology_get commit_key_get entity_current entity_known entity_at fact_current fact_at
     fact_end entity_end edge_end edge_out_of edge_into edge_out_at edge_in_at entity_began_in entity_ended_in
     fact_began_in fact_ended_in edge_began_in edge_ended_in change_after change_rest_of entity_of_class_page
+named_get named_lock named_take named_shard_page named_flight_page named_runs named_run_totals watch_get
+    watch_item_due watch_item_some watch_item_page watch_link_first watch_link_sources watch_given_some
     entity_page_at fact_page_at edge_page_at
     """.strip(),
 )
@@ -126,6 +128,9 @@ def test_sqlite_finds_it_by_an_index(sqlite_file: apsw.Connection, name: str) ->
         ("fact_began_in", "from_seq"),
         ("fact_ended_in", "to_seq"),
         ("edge_ended_in", "to_seq"),
+        ("watch_link_sources", "target_id"),
+        ("watch_item_some", "queue_id"),
+        ("named_runs", "workflow"),
     ],
 )
 def test_sqlite_finds_rows_of_a_graph_by_the_column_that_tells_most(
@@ -173,6 +178,7 @@ def test_every_key_begins_with_its_graph_but_for_the_global_tables() -> None:
 
     assert {table for table, name in first.items() if name != "graph_id"} == {
         "environment",
+        "anonymous_token",
         "api_key",
         "clock",
         "environment_spend",

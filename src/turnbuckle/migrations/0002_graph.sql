@@ -88,7 +88,7 @@ create table edge (
   primary key (graph_id, from_seq, position)
 );
 create index edge_out on edge (graph_id, source_id, relation_id, target_id);
-create index edge_in on edge (graph_id, target_id);
+create index edge_in on edge (graph_id, target_id, relation_id, source_id);
 create index edge_ended on edge (graph_id, to_seq) where to_seq is not null;
 
 -- What each commit changed, for whoever watches.

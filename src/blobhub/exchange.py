@@ -11,11 +11,19 @@ from blobhub.errors import BlobHubError, NetworkError, RequestNotSent, ServerErr
 from blobhub.request import ApiRequest
 from blobhub.version import USER_AGENT
 
+# Shorter than the 5 s after which common servers close an idle connection: a write is not repeated once it may have
+# been read, so it should not meet a connection that is just being closed.
+KEEP_IDLE_SECONDS = 4.0
+
 
 def open_http(transport: httpx.BaseTransport | None, timeout_seconds: float) -> httpx.Client:
     """A client that follows no redirect, for that could carry the credential elsewhere."""
     return httpx.Client(
-        transport=transport, timeout=timeout_seconds, headers={"user-agent": USER_AGENT}, follow_redirects=False
+        transport=transport,
+        timeout=timeout_seconds,
+        limits=httpx.Limits(keepalive_expiry=KEEP_IDLE_SECONDS),
+        headers={"user-agent": USER_AGENT},
+        follow_redirects=False,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.e2e.api import Api, ok
 from tests.e2e.test_bad_input import check_refusal
 from tests.tables import dump
+from turnbuckle import upkeep
 from turnbuckle.wire import limits
 
 COMMIT, EVOLVE, IMPORT, ENTITY = "/v1/graph/commit", "/v1/ontology/evolve", "/v1/graph/import", "/v1/graph/entity"
@@ -268,6 +269,20 @@ async def test_a_deleted_graph_is_gone_at_once_and_its_name_is_another_graph(gra
     assert ok(await graph.post("/v1/graph/create", b""))["commit_seq"] == 0
     assert ok(await graph.get("/v1/workflows/instances")) == {"instances": []}
     assert ok(await graph.get("/v1/ontology"))["entity_types"] == []
+
+
+async def test_upkeep_removes_what_a_deleted_graph_left(graph: Api) -> None:
+    await graph.started("a")
+    await graph.sent(to="a")
+    ok(await graph.post("/v1/graph/delete", b"", confirm="main"))
+
+    await upkeep.clear_deleted_graphs(graph.app.store)
+
+    left = {table for table, rows in dump(graph.store.location).items() if rows}
+    assert left == {"environment", "api_key", "deleted_graph"}
+    graph.store.clock.pass_ms(limits.HOUR_MS + 1)
+    await upkeep.clear_deleted_graphs(graph.app.store)
+    assert dump(graph.store.location)["deleted_graph"] == []
 
 
 async def test_graphs_are_listed_in_pages_without_the_servers_own(graph: Api) -> None:

@@ -55,9 +55,11 @@ def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]
 
 async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
     app.bind(asyncio.get_running_loop())
-    pump = Pump(app.store)
-    app.room.follow(pump.hear)
-    work = [asyncio.create_task(loop) for loop in (upkeep.run(app.store), pump.run())]
+    work = [asyncio.create_task(upkeep.run(app.store))]
+    if app.config.workflows:
+        pump = Pump(app.store)
+        app.room.follow(pump.hear)
+        work.append(asyncio.create_task(pump.run()))
     try:
         await _Server(app, listening, ready).serve(sockets=[listening])
     finally:

@@ -31,9 +31,9 @@ OF_THE_ENGINE = [operation for operation in OPERATIONS if operation.path.startsw
 FRESH = itertools.count(1)
 
 
-@schemathesis.serializer("application/x-ndjson")
+@schemathesis.serializer("application/x-ndjson", "application/sparql-update")
 def as_it_is(context: Any, value: Any) -> bytes:
-    """Lines are made up as bytes, not as JSON."""
+    """Texts are made up as bytes, not as JSON."""
     return value if isinstance(value, bytes) else str(value).encode()
 
 

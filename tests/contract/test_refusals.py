@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from tests.contract import activity_refusals, graph_refusals, named_refusals, review_refusals
+from tests.contract import activity_refusals, graph_refusals, named_refusals, query_refusals, review_refusals
 from tests.e2e.api import CLAIM, CONTROL, CREATE, DELETE, KEY, MESSAGE, PAIRS, WORKFLOWS, Api, lease, ok, serving
 from tests.open_store import opened
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
@@ -26,6 +26,7 @@ NOT_BY_A_REQUEST = {
     "rate_limited": "this server limits no rates; clients obey it from others",
     "workflows_disabled": "the engine is switched off: see test_bad_input.py",
     **activity_refusals.WITH_A_PROVIDER,
+    **query_refusals.BY_THE_INDEX,
 }
 
 
@@ -71,6 +72,7 @@ def _bodies(held: dict[str, Any]) -> dict[str, dict[str, Any]]:
         **review_refusals.BODIES,
         **graph_refusals.BODIES,
         **named_refusals.BODIES,
+        **query_refusals.BODIES,
     }
 
 
@@ -102,7 +104,7 @@ async def ask(world: World, endpoint: Endpoint, *, change: dict[str, Any] | None
               query: dict[str, Any] | None = None, key: str = KEY) -> httpx.Response:  # fmt: skip
     """A request that is taken but for what the arguments change."""
     params = {k: v for name in endpoint.query.__struct_fields__ for k, v in QUERIES.get(name, {}).items()}
-    known = graph_refusals.QUERIES | activity_refusals.QUERIES | named_refusals.QUERIES
+    known = graph_refusals.QUERIES | activity_refusals.QUERIES | named_refusals.QUERIES | query_refusals.QUERIES
     params = {k: v for k, v in known.get(endpoint.path, params).items() if k in endpoint.query.__struct_fields__}
     sent: dict[str, Any] = {"params": {**params, **(query or {})}, "headers": {"authorization": f"Bearer {key}"}}
     if content is not None or endpoint.raw_body:
@@ -190,6 +192,8 @@ async def test_each_listed_refusal_can_be_met(world: World, endpoint: Endpoint) 
             answer = await activity_refusals.show(world.api, endpoint.path, code)
         elif (endpoint.path, code) in graph_refusals.SHOWN:
             answer = await graph_refusals.show(world.api, endpoint.path, code)
+        elif (endpoint.path, code) in query_refusals.SHOWN:
+            answer = await query_refusals.show(world.api, endpoint.path, code)
         elif (endpoint.name, code) in named_refusals.SHOWN:
             answer = await named_refusals.SHOWN[endpoint.name, code](world.api)
         else:

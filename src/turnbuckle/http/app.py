@@ -38,6 +38,7 @@ from turnbuckle.operations.caller import Caller
 from turnbuckle.sparql.index import Index, Limits
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
+from turnbuckle.wire import limits
 from turnbuckle.wire.effect import read_mark
 from turnbuckle.wire.errors import Refused
 
@@ -73,7 +74,11 @@ class App:
         self.served = Served(self.room, self._database.clock())
         poll = LongPoll(self.store, self.room, self.served)
         self.activities = Activities(self.store, self.room, self._models)
-        most = Limits(query_s=self.config.sparql_query_ms / 1_000, memory_bytes=self.config.sparql_memory_bytes)
+        most = Limits(
+            query_s=self.config.sparql_query_ms / 1_000,
+            wait_s=limits.SPARQL_WAIT_MS / 1_000,
+            memory_bytes=self.config.sparql_memory_bytes,
+        )
         self.index = Index(self._index_folder, most)
         self.sparql = Sparql(self.store, self.index)
         rdf = Rdf(self.store)

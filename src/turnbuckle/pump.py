@@ -43,6 +43,9 @@ class Pump:
             except Refused as refused:  # the store is in trouble: say so and try again
                 log.warning("triggers: %s", refused)
                 is_busy = False
+            except Exception:  # a row that cannot be read must not end all triggers until the next start
+                log.exception("the triggers met an error of their own")
+                is_busy = False
             if not is_busy:
                 await self._rest()
 

@@ -198,6 +198,25 @@ async def test_a_deleted_graph_leaves_nothing_to_its_name(graph: Graph) -> None:
     ok(await graph.api.post("/v1/graph/delete", {}, confirm="main"))
 
     assert await graph.rows("SELECT ?w { ?s p:words ?w }") == []
+    async with asyncio.timeout(5.0):
+        while graph.api.app.index.graphs():  # noqa: ASYNC110  # the event is the other process's
+            await asyncio.sleep(0.01)
+
+
+async def test_a_name_beyond_ascii_has_an_iri(graph: Graph) -> None:
+    name = "größe.日本-ªﷰ_1"
+    await graph.evolve({"op": "add_property", "name": name}, {"op": "add_relation", "name": name})
+    await graph.set("a", words=1)
+    query = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o FILTER(isIRI(?o) || ?o = 'x') }"
+    assert await graph.rows(query) == [{"n": "1"}]
+
+    a, b = ({"type": "Note", "name": name} for name in "ab")
+    await graph.commit(
+        entity_properties=[{**a, "properties": {name: "x"}}],
+        triplets=[{"source": a, "relation": name, "target": b}],
+    )
+
+    assert await graph.rows(query) == [{"n": "4"}]
 
 
 NEVER_ENDS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a != ?j) }"

@@ -179,7 +179,7 @@ async def test_a_query_that_breaks_the_process_is_found_among_others(tmp_path: P
 
 
 async def test_a_query_that_needs_too_much_memory_is_found(tmp_path: Path) -> None:
-    async with opened(tmp_path, memory_bytes=350 << 20, query_s=60.0) as index:
+    async with opened(tmp_path, memory_bytes=700 << 20, query_s=60.0) as index:
         await filled(index)
         hungry = "SELECT ?a { ?a ?p ?b . ?c ?p ?d . ?e ?p ?f FILTER(?a != ?c) } ORDER BY ?f"
 

@@ -51,7 +51,7 @@ _QUERY_MEMORY = "Address space of the process that answers them."
     help="Folder of the SPARQL index.  [default: index in the data folder]",
 )
 @click.option("--query-seconds", type=click.FloatRange(0.1, 3_600), default=10, show_default=True, help=_QUERY_SECONDS)
-@click.option("--query-memory-mb", type=click.IntRange(256), default=4_096, show_default=True, help=_QUERY_MEMORY)
+@click.option("--query-memory-mb", type=click.IntRange(1_024), default=4_096, show_default=True, help=_QUERY_MEMORY)
 def serve(
     host: str,
     port: int,

@@ -112,6 +112,9 @@ class App:
 
     def _hear(self, announced: list[Announcement], now_ms: int) -> None:
         self.room.announce(announced, now_ms)
+        for topic, _ in announced:
+            if topic[0] == "deleted":
+                self.sparql.follower.forget(topic[1])
         if self._index_folder is not None:  # one that is kept is worth keeping up before somebody asks
             for topic, _ in announced:
                 if topic[0] == "committed":

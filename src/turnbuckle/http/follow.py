@@ -31,6 +31,7 @@ class Follower:
         self._tasks: dict[str, asyncio.Task[str]] = {}
         self._woken: set[str] = set()
         self._is_swept = False
+        self._forgetting: set[asyncio.Task[f.Answer]] = set()
 
     async def head(self, graph_id: str, at_least: str) -> str:
         """The point that the graph's store is at, which is `at_least` or a later one.
@@ -47,6 +48,19 @@ class Follower:
         if graph_id not in self._woken and graph_id not in self._tasks:
             self._woken.add(graph_id)
             asyncio.get_running_loop().call_later(_WAKE_S, self._start_woken, graph_id)
+
+    def forget(self, graph_id: str) -> None:
+        """The graph was deleted: nobody asks for it by its id again."""
+        self._heads.pop(graph_id, None)
+        if self.index.is_up:
+            task = asyncio.create_task(self.index.call(f.Forget(graph_id)))
+            self._forgetting.add(task)
+            task.add_done_callback(self._forgotten)
+
+    def _forgotten(self, task: asyncio.Task[f.Answer]) -> None:
+        self._forgetting.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.info("a deleted graph's index stays until the next start: %s", task.exception())
 
     def _start_woken(self, graph_id: str) -> None:
         self._woken.discard(graph_id)

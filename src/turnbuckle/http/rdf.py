@@ -45,7 +45,7 @@ class Rdf:
         the same key writes only the batches that were not committed.
         """
         key = commit_log.key_of(caller).decode()
-        document = _document(query, content, caller, query.blank_node_scope or key)
+        document = await asyncio.to_thread(_document, query, content, caller, query.blank_node_scope or key)
         await self._store.read(partial(rdf.check, graph_id=graph_id))
         if query.strict and (error := await asyncio.to_thread(document.first_error)) is not None:
             raise _unreadable(error)

@@ -76,6 +76,8 @@ class Desk:
                 return f.Done(self._stores.copy(graph, copy))
             case f.Drop(copy):
                 self._stores.drop(copy)
+            case f.Forget(graph):
+                self._stores.forget(graph)
             case f.Rebuild(graph):
                 self._stores.rebuild(graph)
             case f.Load(graph, quads):
@@ -101,6 +103,7 @@ class Desk:
 
 def main(descriptor: int, folder: Path, memory_bytes: int) -> None:
     confine.limit_memory(memory_bytes)
+    confine.allow_files()
     is_confined = confine.close_doors()
     threading.stack_size(_STACK_BYTES)
     with socket.socket(fileno=descriptor) as connection, _end_with_the_server():

@@ -30,6 +30,12 @@ def limit_memory(most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def allow_files() -> None:
+    """As many open files as the system lets it have: each graph's store keeps about twenty."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def close_doors() -> bool:
     """Refuse new sockets and programs to this process for good. False where the system has no such filter.
 

@@ -81,6 +81,12 @@ class Drop(msgspec.Struct, tag=True, frozen=True):
     copy: int
 
 
+class Forget(msgspec.Struct, tag=True, frozen=True):
+    """The graph is gone: so is its store. A query that still reads it may fail."""
+
+    graph: str
+
+
 class Query(msgspec.Struct, tag=True, frozen=True):
     """Ask a store that is at `point`; Moved when it is not, or did not stay there until the reading had begun."""
 
@@ -102,7 +108,7 @@ class Cancel(msgspec.Struct, tag=True, frozen=True):
     call: int
 
 
-Request = Open | Rebuild | Load | Finish | Apply | Copy | Drop | Query | Cancel
+Request = Open | Rebuild | Load | Finish | Apply | Copy | Drop | Forget | Query | Cancel
 
 
 # -- what the process answers ------------------------------------------------------------------------------------

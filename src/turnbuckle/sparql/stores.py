@@ -136,6 +136,11 @@ class Stores:
             del store
             shutil.rmtree(folder, ignore_errors=True)
 
+    def forget(self, graph: str) -> None:
+        self._heads.pop(graph, None)
+        self._building.pop(graph, None)
+        shutil.rmtree(self._folder / graph, ignore_errors=True)
+
     def _new_folder(self, graph: str) -> Path:
         (self._folder / graph).mkdir(parents=True, exist_ok=True)
         last = max((int(path.name) for path in (self._folder / graph).iterdir() if path.name.isdigit()), default=0)

@@ -110,16 +110,24 @@ class Follower:
         known = self._heads.get(graph_id)
         if known is not None and known[0] == self.index.generation:
             return known[1]
-        try:
-            answer = await self.index.call(f.Open(graph_id))
-        except ProcessEnded:
-            await self.index.forget(graph_id)
-            answer = await self.index.call(f.Open(graph_id))
+        answer = await self._open(graph_id)
         if not isinstance(answer, f.Done):
             raise f.Unexpected(answer)
         return answer.point or await self._rebuild(
             graph_id, await self._store.read(partial(points.head, graph_id=graph_id))
         )
+
+    async def _open(self, graph_id: str) -> f.Answer:
+        """Files that end the process twice, by itself, are taken for damaged."""
+        ended = 0
+        while True:
+            try:
+                return await self.index.call(f.Open(graph_id))
+            except ProcessEnded as exc:
+                ended += not exc.by_us  # a query over its time may have taken it down
+            if ended == 2:
+                log.warning("the index of a graph cannot be opened and is made anew")
+                await self.index.forget(graph_id)
 
     async def _rebuild(self, graph_id: str, point: str) -> str:
         await self._call(f.Rebuild(graph_id))

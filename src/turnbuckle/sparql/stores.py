@@ -6,6 +6,7 @@ that ends at any moment leaves facts and point that belong together. A store wit
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from turnbuckle.sparql.frames import HEAD, Changes
 
 _POINT = "urn:turnbuckle:point:"
 _COPIES = "copies"
+_REMOVALS, _REMOVAL_S = 100, 0.1  # tries to remove a folder; the next start removes what is left
 
 
 class WrongPoint(Exception):
@@ -139,7 +141,11 @@ class Stores:
     def forget(self, graph: str) -> None:
         self._heads.pop(graph, None)
         self._building.pop(graph, None)
-        shutil.rmtree(self._folder / graph, ignore_errors=True)
+        for _ in range(_REMOVALS):
+            shutil.rmtree(self._folder / graph, ignore_errors=True)
+            if not (self._folder / graph).exists():
+                return
+            time.sleep(_REMOVAL_S)  # a query or a merge still holds the store, which writes its last files
 
     def _new_folder(self, graph: str) -> Path:
         (self._folder / graph).mkdir(parents=True, exist_ok=True)

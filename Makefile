@@ -50,6 +50,7 @@ verify: setup  ## Fail when a generated file is stale (make contract docs renews
 	$(BIN)/python -m turnbuckle.http.openapi | diff -u contracts/openapi.json -
 	$(BIN)/python tools/models.py --check
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python -m turnbuckle.flow.sandbox.probe --check
 
 contract: setup  ## Generate contracts/openapi.json and src/lbb/models.py
 	$(BIN)/python -m turnbuckle.http.openapi > contracts/openapi.json.new
@@ -58,6 +59,7 @@ contract: setup  ## Generate contracts/openapi.json and src/lbb/models.py
 
 docs: setup  ## Generate the reference pages that come from the code
 	$(BIN)/python tools/reference.py
+	$(BIN)/python -m turnbuckle.flow.sandbox.probe
 
 bench: setup  ## Measure speed beside the disk's own floor (bench/README.md)
 	$(BIN)/python bench/run.py $(ARGS)

@@ -64,6 +64,8 @@ ARROWS: dict[str, set[str]] = {
         "msgspec",
         "uvicorn",  # its protocol, made to bound what it reads and to write at once
     },
+    "turnbuckle.flow": {"turnbuckle.wire", "lbb"},
+    "turnbuckle.flow.sandbox": {"pydantic_monty"},
     # The modules at the top compose the rooms; the two below also use the SDK as a user would.
     "turnbuckle": {"msgspec", "uvicorn"},
     "turnbuckle.testing": {"turnbuckle", "lbb", "httpx"},

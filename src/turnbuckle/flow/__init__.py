@@ -1,0 +1,1 @@
+"""The runner of hub executions: an ordinary `lbb` worker (docs/explanation/architecture.md, "Flow")."""

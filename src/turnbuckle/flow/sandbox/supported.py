@@ -1,0 +1,387 @@
+"""What the installed Monty can do. Written by `python -m turnbuckle.flow.sandbox.probe`; do not edit."""
+
+MONTY = "1.4.0"
+# The Python that asked: its own syntax and modules are the questions.
+PYTHON = "3.11"
+# Names of blobhub 5.6 that do not work.
+MISSING_NAMES: frozenset[str] = frozenset(
+    {
+        "bytearray",
+        "classmethod",
+        "delattr",
+        "dir",
+        "staticmethod",
+        "super",
+    }
+)
+# Keys of features.FEATURES.
+MISSING_SYNTAX: frozenset[str] = frozenset(
+    {
+        "async_comprehension",
+        "async_for",
+        "async_with",
+        "class_body",
+        "del_attribute",
+        "del_name",
+        "del_slice",
+        "exception_group",
+        "generator",
+        "inheritance",
+        "method_decorator",
+        "tstring",
+        "type_alias",
+        "type_parameters",
+        "yield_from",
+    }
+)
+# Special methods that nothing calls.
+MISSING_METHODS: frozenset[str] = frozenset(
+    {
+        "__bool__",
+        "__del__",
+        "__format__",
+        "__ge__",
+        "__getattr__",
+        "__gt__",
+        "__iadd__",
+        "__le__",
+        "__len__",
+        "__lt__",
+        "__ne__",
+        "__new__",
+        "__setattr__",
+    }
+)
+# The attributes that modules and types of modules have.
+ATTRIBUTES: dict[str, frozenset[str]] = {
+    "json": frozenset(
+        {
+            "JSONDecodeError",
+            "dump",
+            "dumps",
+            "load",
+            "loads",
+        }
+    ),
+    "uuid": frozenset(
+        {
+            "NAMESPACE_DNS",
+            "NAMESPACE_OID",
+            "NAMESPACE_URL",
+            "NAMESPACE_X500",
+            "UUID",
+            "uuid1",
+            "uuid3",
+            "uuid4",
+            "uuid5",
+        }
+    ),
+    "time": frozenset(
+        {
+            "altzone",
+            "asctime",
+            "ctime",
+            "daylight",
+            "gmtime",
+            "localtime",
+            "mktime",
+            "monotonic",
+            "monotonic_ns",
+            "perf_counter",
+            "perf_counter_ns",
+            "process_time",
+            "process_time_ns",
+            "sleep",
+            "strftime",
+            "strptime",
+            "thread_time",
+            "thread_time_ns",
+            "time",
+            "time_ns",
+            "timezone",
+            "tzname",
+        }
+    ),
+    "datetime": frozenset(
+        {
+            "MAXYEAR",
+            "MINYEAR",
+            "UTC",
+            "date",
+            "datetime",
+            "time",
+            "timedelta",
+            "timezone",
+        }
+    ),
+    "zoneinfo": frozenset(
+        {
+            "ZoneInfo",
+        }
+    ),
+    "functools": frozenset(
+        {
+            "cache",
+            "lru_cache",
+            "partial",
+            "reduce",
+            "update_wrapper",
+            "wraps",
+        }
+    ),
+    "traceback": frozenset(
+        {
+            "format_exc",
+            "format_exception",
+            "format_exception_only",
+            "print_exc",
+            "print_exception",
+        }
+    ),
+    "copy": frozenset(
+        {
+            "copy",
+            "deepcopy",
+        }
+    ),
+    "dataclasses": frozenset(
+        {
+            "FrozenInstanceError",
+            "MISSING",
+            "asdict",
+            "astuple",
+            "dataclass",
+            "field",
+            "is_dataclass",
+            "replace",
+        }
+    ),
+    "decimal": frozenset(
+        {
+            "BasicContext",
+            "Clamped",
+            "Context",
+            "ConversionSyntax",
+            "Decimal",
+            "DecimalException",
+            "DecimalTuple",
+            "DefaultContext",
+            "DivisionByZero",
+            "DivisionImpossible",
+            "DivisionUndefined",
+            "ExtendedContext",
+            "FloatOperation",
+            "HAVE_CONTEXTVAR",
+            "HAVE_THREADS",
+            "Inexact",
+            "InvalidContext",
+            "InvalidOperation",
+            "MAX_EMAX",
+            "MAX_PREC",
+            "MIN_EMIN",
+            "MIN_ETINY",
+            "Overflow",
+            "ROUND_05UP",
+            "ROUND_CEILING",
+            "ROUND_DOWN",
+            "ROUND_FLOOR",
+            "ROUND_HALF_DOWN",
+            "ROUND_HALF_EVEN",
+            "ROUND_HALF_UP",
+            "ROUND_UP",
+            "Rounded",
+            "Subnormal",
+            "Underflow",
+            "getcontext",
+            "localcontext",
+            "setcontext",
+        }
+    ),
+    "textwrap": frozenset(
+        {
+            "dedent",
+            "fill",
+            "indent",
+            "shorten",
+            "wrap",
+        }
+    ),
+    "math": frozenset(
+        {
+            "acos",
+            "acosh",
+            "asin",
+            "asinh",
+            "atan",
+            "atan2",
+            "atanh",
+            "cbrt",
+            "ceil",
+            "comb",
+            "copysign",
+            "cos",
+            "cosh",
+            "degrees",
+            "dist",
+            "e",
+            "erf",
+            "erfc",
+            "exp",
+            "exp2",
+            "expm1",
+            "fabs",
+            "factorial",
+            "floor",
+            "fmod",
+            "frexp",
+            "fsum",
+            "gamma",
+            "gcd",
+            "hypot",
+            "inf",
+            "isclose",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "isqrt",
+            "lcm",
+            "ldexp",
+            "lgamma",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "modf",
+            "nan",
+            "nextafter",
+            "perm",
+            "pi",
+            "pow",
+            "prod",
+            "radians",
+            "remainder",
+            "sin",
+            "sinh",
+            "sqrt",
+            "tan",
+            "tanh",
+            "tau",
+            "trunc",
+            "ulp",
+        }
+    ),
+    "re": frozenset(
+        {
+            "A",
+            "ASCII",
+            "DOTALL",
+            "I",
+            "IGNORECASE",
+            "M",
+            "MULTILINE",
+            "Match",
+            "NOFLAG",
+            "Pattern",
+            "S",
+            "U",
+            "UNICODE",
+            "compile",
+            "error",
+            "escape",
+            "findall",
+            "finditer",
+            "fullmatch",
+            "match",
+            "purge",
+            "search",
+            "split",
+            "sub",
+            "subn",
+        }
+    ),
+    "abc": frozenset(
+        {
+            "ABC",
+            "abstractmethod",
+        }
+    ),
+    "io": frozenset(
+        {
+            "BytesIO",
+            "SEEK_CUR",
+            "SEEK_END",
+            "SEEK_SET",
+            "StringIO",
+        }
+    ),
+    "base64": frozenset(
+        {
+            "MAXBINSIZE",
+            "MAXLINESIZE",
+            "a85decode",
+            "a85encode",
+            "b16decode",
+            "b16encode",
+            "b32decode",
+            "b32encode",
+            "b32hexdecode",
+            "b32hexencode",
+            "b64decode",
+            "b64encode",
+            "b85decode",
+            "b85encode",
+            "decodebytes",
+            "encodebytes",
+            "standard_b64decode",
+            "standard_b64encode",
+            "urlsafe_b64decode",
+            "urlsafe_b64encode",
+        }
+    ),
+    "datetime.datetime": frozenset(
+        {
+            "combine",
+            "fromisoformat",
+            "fromtimestamp",
+            "max",
+            "min",
+            "now",
+            "resolution",
+            "strptime",
+            "utcfromtimestamp",
+            "utcnow",
+        }
+    ),
+    "datetime.date": frozenset(
+        {
+            "fromisoformat",
+            "fromtimestamp",
+            "max",
+            "min",
+            "resolution",
+            "today",
+        }
+    ),
+    "datetime.time": frozenset(
+        {
+            "fromisoformat",
+            "max",
+            "min",
+            "resolution",
+        }
+    ),
+    "datetime.timedelta": frozenset(
+        {
+            "max",
+            "min",
+            "resolution",
+        }
+    ),
+    "datetime.timezone": frozenset(
+        {
+            "max",
+            "min",
+            "utc",
+        }
+    ),
+}

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
@@ -14,6 +14,7 @@ from lbb.workflows.blobs import fetch_blob, read_json
 from lbb.workflows.definition import WorkflowResult, WorkflowSignalResult
 from lbb.workflows.errors import Suspended, WorkflowError
 from lbb.workflows.identity import workflow_of_identity
+from lbb.workflows.json_rules import encode_json
 from lbb.workflows.replay import Diverged, Park, Replay, Run, Saved
 from lbb.workflows.results import add_saved, unwrap_output
 from lbb.workflows.step_run import StepCall, StepRun, read_output, whole_in_range
@@ -131,6 +132,7 @@ class WorkflowContext:
         """
         answer = self._answered(self._asked().step(key))
         if isinstance(answer, Saved):
+            self._parts.routes.drop_events()
             return read_output(self._unwrapped(answer.output), None, model)
         try:
             return await self._run(StepCall(key, fn, model, kind, timeout_ms, heartbeat_timeout_ms), answer.position)
@@ -145,6 +147,7 @@ class WorkflowContext:
         self._check(milliseconds, limits.SLEEP_MS, f'sleep "{key}"')
         answer = self._answered(replay.sleep(key, milliseconds))
         if isinstance(answer, Saved):
+            self._parts.routes.drop_events()
             return
         with self._parking():
             await self._parts.routes.save_sleep(key, answer.position, milliseconds)
@@ -174,6 +177,14 @@ class WorkflowContext:
     def continue_(self, state: Any, message: Any, *, result: Any = None) -> WorkflowResult[Any]:
         """Return this to save `state` and put `message` at the end of the inbox, in one write."""
         return WorkflowResult(state=state, result=result, continuation={"message": message})
+
+    def post_event(self, event: Mapping[str, Any]) -> None:
+        """Add to the log of the execution that this turn works for; only with a key of scope `runtime` (ours).
+
+        It is saved with the next step's begin, a step's output or the turn's end. Events posted before a step that an
+        earlier attempt saved are saved already and not sent again; others may be, so give each its own `key`.
+        """
+        self._parts.routes.add_event(encode_json(event, "event").text)
 
     async def blob_json(self, key: str) -> Any:
         """The JSON of a blob. Allowed outside a step, because the bytes of a key never change."""

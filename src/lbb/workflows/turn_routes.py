@@ -23,6 +23,7 @@ _JSON = "application/json"
 _MINIMAL = {"prefer": "return=minimal"}
 _RETRIED: RequestOptions = {"retry": True, "headers": _MINIMAL}
 _ONCE: RequestOptions = {"retry": False, "headers": _MINIMAL}
+_CARRIERS = frozenset({"operation", "checkpoint"})
 
 
 def is_lease_lost(error: LbbError) -> bool:
@@ -60,6 +61,14 @@ class TurnRoutes:
         self._client = client
         self._attempt = attempt
         self._lease = attempt.task.lease_json
+        self._events: list[bytes] = []  # they go with the next begin, save or completion
+
+    def add_event(self, event: bytes) -> None:
+        self._events.append(event)
+
+    def drop_events(self) -> None:
+        """They went with a step that an earlier attempt has saved."""
+        self._events.clear()
 
     async def begin_step(
         self, key: str, position: int, kind: str, timeout_ms: int, heartbeat_timeout_ms: int | None
@@ -98,10 +107,18 @@ class TurnRoutes:
         )
 
     async def complete(self, body: bytes) -> None:
-        await self._post("complete", body)
+        await self._carrying("complete", body)
 
     async def _send(self, route: str, members: bytes) -> Any:
-        return await self._post(route, b"{" + members + self._lease)
+        body = b"{" + members + self._lease
+        return await (self._carrying(route, body) if route in _CARRIERS else self._post(route, body))
+
+    async def _carrying(self, route: str, body: bytes) -> Any:
+        """With the events that wait; they are forgotten once they are known to be saved."""
+        sent = list(self._events)
+        answer = await self._post(route, b'{"events":[%b],' % b",".join(sent) + body[1:] if sent else body)
+        del self._events[: len(sent)]
+        return answer
 
     async def _post(self, route: str, body: bytes) -> Any:
         try:

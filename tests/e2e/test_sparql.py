@@ -272,7 +272,7 @@ async def test_a_commit_that_is_not_there_yet_is_waited_for_by_the_client(graph:
 
 
 async def test_a_query_over_its_time_is_told_and_others_are_answered(open_store: OpenStore) -> None:
-    async with serving(open_store, sparql_query_ms=1_500) as api:
+    async with serving(open_store, sparql_query_ms=4_000) as api:
         graph = Graph(api)
         ok(await api.post("/v1/graph/create", {}))
         await graph.evolve({"op": "add_entity_type", "name": "Note"}, {"op": "add_property", "name": "words"})
@@ -290,7 +290,7 @@ async def test_a_query_over_its_time_is_told_and_others_are_answered(open_store:
 
         error = (await endless).json()["error"]
         assert (error["code"], error["retryable"]) == ("query_timeout", False)
-        assert max(took_s) < 1.0
+        assert max(took_s) < 3.0  # a quarter of a second on a machine that does nothing else
 
 
 async def test_a_commit_by_another_server_is_seen(open_store: OpenStore) -> None:

@@ -107,7 +107,7 @@ async def test_damaged_files_are_thrown_away(tmp_path: Path) -> None:
 
 
 async def test_a_query_over_its_time_costs_the_others_a_moment(tmp_path: Path) -> None:
-    async with opened(tmp_path, query_s=1.5) as index:
+    async with opened(tmp_path, query_s=4.0) as index:
         await filled(index)
         endless = [asyncio.create_task(ask(index, NEVER_ENDS)) for _ in range(2)]
         took_s = []
@@ -119,7 +119,7 @@ async def test_a_query_over_its_time_costs_the_others_a_moment(tmp_path: Path) -
             await asyncio.sleep(0.01)
 
         assert [type(task.exception()) for task in endless] == [TimeOver] * 2
-        assert max(took_s) < 1.0
+        assert max(took_s) < 3.0  # a quarter of a second on a machine that does nothing else
         assert count_of(await ask(index)) == ROWS
 
 

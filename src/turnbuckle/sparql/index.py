@@ -1,7 +1,7 @@
 """The index as the server sees it: a process that is there when it is needed, and queries with a limit.
 
 A query over its time costs the process, as nothing else stops pyoxigraph. The others that ran are sent again to the
-next process, which opens the stores as they were saved: that takes a tenth of a second.
+next process, which opens the stores as they were saved: that takes some tenths of a second.
 """
 
 import asyncio

@@ -73,7 +73,7 @@ MALFORMED: list[Any] = [
     {"org": "acme", "revision": "default", "definition": "a"}, {"org": "acme", "blob": "b", "revision": "default"},
     {"blob": "faq-bot", "revision": "default", "definition": "a"}, {"blob": ID, "revision": "x", "definition": "a"},
     {"org": "a", "blob": "b", "revision": None, "definition": "d"}, {1: "a"},
-    None, 5, b"answer", ["answer"], ("acme", "bot", "default", "a"), object(),
+    None, 5, b"answer", ["answer"], ("acme", "bot", "default", "a"), ...,
 ]  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def deep() -> dict[str, Any]:
     [
         [("question", MESSAGE)], "question", 5, [], {5: MESSAGE}, {None: MESSAGE}, {"question": "text"},
         {"question": None}, {"question": [MESSAGE]}, {"a": MESSAGE, "b": 5}, {"q": {"x": math.nan}},
-        {"q": {"x": [math.inf]}}, {"q": {"x": object()}}, {"q": {"x": b"bytes"}}, {"q": {"x": {1, 2}}},
+        {"q": {"x": [math.inf]}}, {"q": {"x": ...}}, {"q": {"x": b"bytes"}}, {"q": {"x": {1, 2}}},
         {"q": {"x": "\ud800"}}, {"q": {(1, 2): 3}}, {"q": circle()}, {"q": deep()},
     ],
     ids=lambda value: type(value).__name__,

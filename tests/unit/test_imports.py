@@ -66,6 +66,12 @@ ARROWS: dict[str, set[str]] = {
     },
     "turnbuckle.flow": {"turnbuckle.wire", "lbb"},
     "turnbuckle.flow.sandbox": {"pydantic_monty"},
+    "turnbuckle.hub_deploy": {
+        "turnbuckle.hub",
+        "turnbuckle.flow.sandbox.names",  # what code finds there, and how names are looked up
+        "turnbuckle.flow.sandbox.scopes",
+        "yaml",
+    },
     # The modules at the top compose the rooms; the two below also use the SDK as a user would.
     "turnbuckle": {"msgspec", "uvicorn"},
     "turnbuckle.testing": {"turnbuckle", "lbb", "httpx"},

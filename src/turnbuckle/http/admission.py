@@ -55,9 +55,10 @@ class Admission:
     async def _look(self, endpoint: Endpoint, request: Request) -> Admitted:
         query = request.query()
         stack, name = query.pop("stack", None), query.pop("graph", "main")
-        key = _key(request.headers)
+        key = key_of(request.headers)
         grant = await self._grant(key)
         check_grant(endpoint, grant, stack)
+        _check_hub(grant, name)
         graph.check_name(name)
         asked = body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
         graph_id = await self._store.glance(lambda tx: graph.look(tx, grant.environment, name))
@@ -83,7 +84,14 @@ def check_grant(endpoint: Endpoint, grant: Grant, stack: str | None) -> None:
         raise Refused("stack_endpoint_mismatch", what, param="stack")
 
 
-def _key(headers: dict[bytes, bytes]) -> str | None:
+def _check_hub(grant: Grant, name: str) -> None:
+    """The executions of all organizations lie in one graph: only their runner and admins look into it as such."""
+    if name == graph.HUB and grant.scope != "runtime" and (grant.scope, grant.role) != ("user", "admin"):
+        raise Refused("forbidden", f"graph: {name!r} is for admins of the whole environment and for the runner")
+
+
+def key_of(headers: dict[bytes, bytes]) -> str | None:
+    """The credential of a request: `Authorization: Bearer KEY`, or `X-API-Key: KEY`."""
     kind, _, token = headers.get(b"authorization", b"").partition(b" ")
     if kind.lower() == b"bearer" and token.strip():
         return token.strip().decode("latin-1")

@@ -24,6 +24,7 @@ from turnbuckle.http.activities import Activities
 from turnbuckle.http.admission import Admission, Admitted
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
 from turnbuckle.http.failures import envelope
+from turnbuckle.http.hub import Hub, takes
 from turnbuckle.http.imports import Imports
 from turnbuckle.http.longpoll import LongPoll
 from turnbuckle.http.rdf import Rdf
@@ -41,11 +42,19 @@ from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire import limits
 from turnbuckle.wire.effect import read_mark
 from turnbuckle.wire.errors import Refused
+from turnbuckle.wire.step import WorkflowTurnCheckpointRequest, WorkflowTurnOperationRequest
+from turnbuckle.wire.turn import WorkflowTurnCompleteRequest, WorkflowTurnFailRequest
 
 log = logging.getLogger("turnbuckle.http")
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Conductor = Callable[..., Awaitable[Any]]  # (graph id, what the endpoint reads ..., when the client has gone)
 _JSON, _BYTES = b"application/json", b"application/octet-stream"
+_TELLING = (
+    WorkflowTurnOperationRequest,
+    WorkflowTurnCheckpointRequest,
+    WorkflowTurnCompleteRequest,
+    WorkflowTurnFailRequest,
+)
 _VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
 
 
@@ -71,6 +80,7 @@ class App:
         self.store = AsyncStore(self._database, loop)
         self.room = WaitingRoom(loop)
         self._admission = Admission(self.store)
+        self.hub = Hub(self.store, self.config)
         self.served = Served(self.room, self._database.clock())
         poll = LongPoll(self.store, self.room, self.served)
         self.activities = Activities(self.store, self.room, self._models)
@@ -101,7 +111,8 @@ class App:
 
         def announce(announced: list[Announcement]) -> None:
             if any(topic[0] == "deleted" for topic, _ in announced):
-                self._admission.forget()  # a name that is made again at once is another graph
+                self._admission.forget()
+                self.hub.admission.forget()  # a name that is made again at once is another graph
             if threading.get_ident() == thread:
                 self._hear(announced, self._database.clock())
             elif not loop.is_closed():
@@ -128,9 +139,12 @@ class App:
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} here")
         request_id = next(self._request_ids)
-        request, more = Request(scope, receive), []
+        request, more = Request(scope, receive), list[tuple[bytes, bytes]]()
         try:
-            status, kind, content = 200, *await self._answer(request)
+            if takes(request.path):
+                status, kind, content, more = await self.hub.answer(request)
+            else:
+                status, kind, content = 200, *await self._answer(request)
         except Refused as refused:
             status, kind, content = refused.kind.status, _JSON, envelope(refused, request_id)
             if refused.retry_after_s is not None:
@@ -203,11 +217,18 @@ async def _reads(endpoint: Endpoint, request: Request, admitted: Admitted, conte
     reads: list[Any] = [admitted.query] if endpoint.reads_query else []
     if endpoint.body is not None:
         reads.append(await _decode(content, endpoint.body))
+        _check_events(reads[-1], admitted.caller)
     if endpoint.raw_body:
         reads.append(content)
     if endpoint.with_caller:
         reads.append(_caller(request, admitted))
     return reads
+
+
+def _check_events(body: msgspec.Struct, caller: Caller) -> None:
+    """Only the runner of executions tells their events (decision 36)."""
+    if getattr(body, "events", None) and isinstance(body, _TELLING) and caller.scope != "runtime":
+        raise Refused("forbidden", "events: got some, expected none from a key that is not of scope runtime")
 
 
 def _caller(request: Request, admitted: Admitted) -> Caller:

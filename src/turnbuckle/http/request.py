@@ -13,6 +13,7 @@ class Request:
     def __init__(self, scope: dict[str, Any], receive: Receive) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.raw_path: bytes = scope.get("raw_path") or self.path.encode()  # with its percent signs
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         self.query_string: bytes = scope["query_string"]
         self._receive = receive

@@ -26,7 +26,7 @@ from turnbuckle.wire.graph import (
 from turnbuckle.wire.server import NoQuery
 
 _NAME = re.compile(limits.GRAPH_PATTERN)
-_RESERVED = "hub"  # of the executions of the second API
+HUB = "hub"  # reserved: of the executions of the second API, with all that belongs to them
 _ROWS_AT_ONCE = 1_000  # decision 17
 _LATE_MS = limits.HOUR_MS  # a request that was on its way when its graph went may add rows until then
 NOWHERE = ""  # the id of no graph: reads of a graph nobody has used find nothing
@@ -91,7 +91,7 @@ def delete(tx: Transaction, graph_id: str, query: GraphDeleteQuery, caller: Call
 
 
 def _check_not_reserved(name: str) -> None:
-    if name == _RESERVED:
+    if name == HUB:
         raise Refused("invalid_param", f"graph: the name {name!r} is the server's own", param="graph")
 
 
@@ -113,7 +113,7 @@ def clear_deleted(tx: Transaction) -> bool:
 def list_page(tx: Transaction, graph_id: str, query: GraphsQuery, caller: Caller) -> GraphsResponse:
     """Graphs of the environment by name."""
     names = graphs.page(tx, caller.environment, query.cursor or "", query.limit + 2)
-    shown = [name for name in names if name != _RESERVED]
+    shown = [name for name in names if name != HUB]
     page = shown[: query.limit]
     has_more = len(shown) > len(page)
     return GraphsResponse(

@@ -13,6 +13,7 @@ from turnbuckle.engine import turn as turn_rules
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.operation import Operation
 from turnbuckle.engine.turn import HELD, Turn
+from turnbuckle.operations import hub_turn
 from turnbuckle.store import instance as instances
 from turnbuckle.store import run as runs
 from turnbuckle.store import step as steps
@@ -100,6 +101,7 @@ class Inbox:
         turns.save(self.tx, before, turn)
         if turn.has_ended:
             self.tx.announce("finished", turn.graph_id, turn.instance_id, str(turn.number))
+            hub_turn.note(self.tx, turn)
 
     def put_operation(self, operation: Operation) -> None:
         if self.operation is None:

@@ -10,7 +10,7 @@ from turnbuckle.engine import step as rules
 from turnbuckle.engine import turn as turn_rules
 from turnbuckle.engine.operation import Operation
 from turnbuckle.engine.step import NULL, Step
-from turnbuckle.operations import size
+from turnbuckle.operations import hub_turn, size
 from turnbuckle.operations.inbox import Inbox
 from turnbuckle.operations.turn import NOTHING, Changed
 from turnbuckle.store import step as steps
@@ -52,6 +52,9 @@ def begin(tx: Transaction, graph_id: str, request: WorkflowTurnOperationRequest)
         last_heartbeat_ms=tx.now_ms,
     )
     begun = operation_rules.begin(asked, inbox.operation)
+    if begun is not inbox.operation:
+        hub_turn.check_goes_on(tx, graph_id, request.workflow_id)
+        hub_turn.post_events(tx, graph_id, request.workflow_id, request.events)
     inbox.put_operation(begun)
     inbox.save()
     brief = BriefTurn(operation=BriefOperation(checkpoint=Raw(begun.cursor)))
@@ -133,6 +136,7 @@ def save(tx: Transaction, graph_id: str, request: WorkflowTurnCheckpointRequest)
         return changed
     head = inbox.check_held(request.turn, request.token)
     asked = msgspec.structs.replace(asked, at_ms=tx.now_ms)
+    hub_turn.post_events(tx, graph_id, request.workflow_id, request.events)
     if request.kind == "sleep":
         assert request.delay_ms is not None
         steps.add(tx, msgspec.structs.replace(asked, wake_at_ms=tx.now_ms + request.delay_ms))

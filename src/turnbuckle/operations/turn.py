@@ -13,7 +13,7 @@ from turnbuckle.engine.effect import Effect
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
 from turnbuckle.engine.turn import COMPLETED, Turn
-from turnbuckle.operations import answers, size
+from turnbuckle.operations import answers, hub_turn, size
 from turnbuckle.operations.inbox import Inbox, missing
 from turnbuckle.store import effect as effects
 from turnbuckle.store import instance as instances
@@ -124,6 +124,7 @@ def complete(tx: Transaction, graph_id: str, request: WorkflowTurnCompleteReques
     if _is_completed_by(tx, inbox, request.turn, completion):
         return changed
     head = inbox.check_held(request.turn, request.token)
+    hub_turn.post_events(tx, graph_id, request.workflow_id, request.events)
     continued_to = _continue(tx, inbox, head, request)
     result = None if request.result is UNSET else bytes(request.result)
     instances.add_state(tx, inbox.instance, head.number, bytes(request.state))
@@ -188,6 +189,7 @@ def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Ch
     _check_results(request)
     inbox = Inbox.of_holder(tx, graph_id, request.workflow_id, request.turn, request.token)
     assert inbox.head is not None
+    hub_turn.post_events(tx, graph_id, request.workflow_id, request.events)
     head, error = _with_usage(inbox.head, request), request.error[: limits.ERROR_CHARS].encode()
     if request.retry_at_ms is not None:
         failed = rules.defer(head, error, request.retry_at_ms, tx.now_ms)

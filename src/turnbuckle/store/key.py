@@ -11,6 +11,7 @@ class Grant(msgspec.Struct, frozen=True):
     environment: str
     scope: str  # user, org, blob or runtime
     role: str  # admin, write, read or review
+    scope_id: str | None = None  # of the organization or the blob
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -22,6 +23,7 @@ class Key(msgspec.Struct, frozen=True):
     role: str
     created_at_ms: int
     revoked_at_ms: int | None
+    scope_id: str | None = None
 
 
 def find(tx: Transaction, key_hash: bytes) -> Grant | None:
@@ -39,6 +41,7 @@ def add(tx: Transaction, key_hash: bytes, label: str, hint: str, grant: Grant) -
         environment=grant.environment,
         scope=grant.scope,
         role=grant.role,
+        scope_id=grant.scope_id,
         now_ms=tx.now_ms,
     )
     return made == 1

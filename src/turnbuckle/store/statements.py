@@ -33,6 +33,7 @@ from turnbuckle.graph.quad import Quad
 from turnbuckle.graph.schedule import Schedule
 from turnbuckle.graph.stream import Event, Stream
 from turnbuckle.graph.watch import Given, Item, Link, Watch
+from turnbuckle.store import hub_rows
 from turnbuckle.store.dialect import Dialect
 from turnbuckle.store.schema import clearing_statements
 
@@ -67,6 +68,7 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "watch_given": Given,
     "watch_item": Item,
     "watch_link": Link,
+    **hub_rows.ROWS,
 }
 PARTS: dict[str, type[msgspec.Struct]] = {"head": GraphHead}  # some columns of a table, under another name
 _PAYLOADS = {

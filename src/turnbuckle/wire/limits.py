@@ -32,6 +32,7 @@ ORIGIN_NOTE_CHARS = 280
 # Counts
 STEPS_PER_TURN = 64
 SIGNALS_PER_TURN = 64
+EVENTS_PER_STEP = 1_000  # of an execution's log, with one request of its turn
 PHASES_PER_RUN = 32
 INPUTS_PER_RUN = 200
 VALUES_PER_INPUT = 32

@@ -9,6 +9,8 @@ from turnbuckle.wire.base import Answer, AtMs, Count, Json, Name, Request, Token
 
 StepKind = Literal["step", "sleep", "signal"]
 OperationKind = Literal["step", "model", "tool"]
+# Ours: what the log of an execution of the second API is to have, from a key of scope `runtime` (decision 36).
+Events = Annotated[list[Json], Meta(max_length=limits.EVENTS_PER_STEP)]
 Position = Annotated[int, Meta(ge=0, le=limits.INT_MAX)]
 
 
@@ -60,6 +62,7 @@ class WorkflowTurnOperationRequest(Request, frozen=True, kw_only=True):
     kind: OperationKind
     timeout_ms: Annotated[int, Meta(ge=limits.STEP_TIMEOUT_MS[0], le=limits.STEP_TIMEOUT_MS[1])]
     heartbeat_timeout_ms: Annotated[int, Meta(ge=limits.STEP_TIMEOUT_MS[0], le=limits.STEP_TIMEOUT_MS[1])] | None = None
+    events: Events | None = None
 
 
 class WorkflowTurnProgressRequest(Request, frozen=True, kw_only=True):
@@ -81,6 +84,7 @@ class WorkflowTurnCheckpointRequest(Request, frozen=True, kw_only=True):
     kind: StepKind
     output: Json | UnsetType = UNSET  # absent is null
     delay_ms: Annotated[int, Meta(ge=limits.SLEEP_MS[0], le=limits.SLEEP_MS[1])] | None = None
+    events: Events | None = None
 
 
 class WorkflowTurnWaitSignalRequest(Request, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from turnbuckle.wire.base import (
 )
 from turnbuckle.wire.effect import WorkflowEffect
 from turnbuckle.wire.run import WorkflowRunResultsReport, WorkflowRunUsage, WorkflowTurnRun
-from turnbuckle.wire.step import WorkflowProgress, WorkflowStepCheckpoint, WorkflowTurnOperation
+from turnbuckle.wire.step import Events, WorkflowProgress, WorkflowStepCheckpoint, WorkflowTurnOperation
 
 TurnStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 
@@ -150,6 +150,7 @@ class WorkflowTurnCompleteRequest(Request, frozen=True, kw_only=True):
     continuation: WorkflowTurnContinuation | None = None
     usage: WorkflowRunUsage | None = None
     results: WorkflowRunResultsReport | None = None
+    events: Events | None = None
 
 
 class WorkflowTurnFailRequest(Request, frozen=True, kw_only=True):
@@ -161,6 +162,7 @@ class WorkflowTurnFailRequest(Request, frozen=True, kw_only=True):
     retry_at_ms: AtMs | None = None
     usage: WorkflowRunUsage | None = None
     results: WorkflowRunResultsReport | None = None
+    events: Events | None = None
 
 
 class WorkflowTurnQuery(Request, frozen=True, kw_only=True):

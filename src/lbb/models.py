@@ -1771,6 +1771,7 @@ class WorkflowTurn(WireModel):
 
 class WorkflowTurnCheckpointRequest(WireModel):
     delay_ms: int | None = None
+    events: list[Any] | None = None
     key: str
     kind: Literal["signal", "sleep", "step"] | str
     output: Any = None
@@ -1793,6 +1794,7 @@ class WorkflowTurnClaimResponse(WireModel):
 
 class WorkflowTurnCompleteRequest(WireModel):
     continuation: WorkflowTurnContinuation | None = None
+    events: list[Any] | None = None
     result: Any = None
     results: WorkflowRunResultsReport | None = None
     state: Any
@@ -1821,6 +1823,7 @@ class WorkflowTurnEffectRequest(WireModel):
 
 class WorkflowTurnFailRequest(WireModel):
     error: str
+    events: list[Any] | None = None
     non_retryable: bool | None = None
     results: WorkflowRunResultsReport | None = None
     retry_at_ms: int | None = None
@@ -1858,6 +1861,7 @@ class WorkflowTurnOperation(WireModel):
 
 
 class WorkflowTurnOperationRequest(WireModel):
+    events: list[Any] | None = None
     heartbeat_timeout_ms: int | None = None
     key: str
     kind: Literal["model", "step", "tool"] | str

@@ -13,6 +13,7 @@ from turnbuckle import upkeep
 from turnbuckle.config import Config
 from turnbuckle.http.app import App
 from turnbuckle.http.bounded_head import BoundedHeadProtocol
+from turnbuckle.hub_keeper import HubKeeper
 from turnbuckle.pump import Pump
 from turnbuckle.sparql.folder import own_folder
 from turnbuckle.store.database import Database, open_database
@@ -59,7 +60,9 @@ async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
     if app.config.workflows:
         pump = Pump(app.store)
         app.room.follow(pump.hear)
-        work.append(asyncio.create_task(pump.run()))
+        keeper = HubKeeper(app.store)
+        app.room.follow(keeper.hear)
+        work += [asyncio.create_task(loop) for loop in (pump.run(), keeper.run())]
     try:
         await _Server(app, listening, ready).serve(sockets=[listening])
     finally:

@@ -210,7 +210,7 @@ def _tell(tx: Transaction, graph_id: str, execution_id: str) -> None:
 def settle_sessions(tx: Transaction) -> bool:
     """End what still runs in sessions that are closing or deleted, and remove what deleted ones held."""
     worked = False
-    for graph_id, session_id, status in sessions.unsettled(tx, 5):
+    for graph_id, session_id, status in sessions.unsettled(tx, RUNS_AT_ONCE):
         if status == session_rules.DELETED:
             worked |= _clear(tx, graph_id, session_id)
         else:

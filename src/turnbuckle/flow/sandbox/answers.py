@@ -15,6 +15,7 @@ from turnbuckle.flow.sandbox.outcome import CodeEvent
 from turnbuckle.flow.sandbox.plain import decode, fits
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_RANDOM_BYTES = 4096  # in one answer; Monty asks for 2496 to start its generator
 _EVENT_TYPES = frozenset({"processor.output", "processor.warning", "processor.error"})
 
 
@@ -49,15 +50,24 @@ async def answer_to(ask: Ask, host: Host, limits: SandboxLimits, post: Callable[
     if ask.function == "__tb_host_attributes":
         return _attributes(ask)
     if ask.function != "__tb_host":
-        raise Refused("OSError", f"The sandbox does not do this: {ask.function}.")
+        # Monty asks its host about a call of a name that nothing binds.
+        raise Refused("NameError", f"name '{ask.function}' is not defined")
     name, args, kwargs = _question(ask, limits)
-    if name == "event":
-        return post(_event(args))
-    if name == "zone":
-        return _zone_offset(*args)
-    if name not in OUTWARD and name not in (CLOCK, RANDOM_BYTES):
-        raise Refused("OSError", f"The sandbox does not do this: {name}.")
+    match name, args:
+        case "event", _:
+            return post(_event(args))
+        case "zone", [str(key), str(naive), bool(is_wall_time)]:
+            return _zone_offset(key, naive, is_wall_time)
+        case ("clock", []) | ("random_bytes", [int()]):
+            _check_count(args)
+        case _ if name not in OUTWARD:
+            raise Refused("OSError", f"The sandbox does not do this: {name}.")
     return await _from_host(host, name, args, kwargs)
+
+
+def _check_count(args: list[Any]) -> None:
+    if any(not 0 < count <= _RANDOM_BYTES for count in args):
+        raise Refused("ValueError", f"1 to {_RANDOM_BYTES} random bytes at a time.")
 
 
 async def _from_host(host: Host, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -80,7 +90,7 @@ async def _from_system(ask: Ask, host: Host) -> Any:
             return await _clock_us(host) / 1_000_000
         case "time.sleep", (float(seconds),):
             return await _from_host(host, SLEEP, [seconds], {})
-        case "os.urandom", (int(count),) if count <= 4096:
+        case "os.urandom", (int(count),) if 0 < count <= _RANDOM_BYTES:
             return bytes.fromhex(await _from_host(host, RANDOM_BYTES, [count], {}))
         case _:
             raise Refused("OSError", f"The sandbox does not do this: {ask.function}.")
@@ -104,10 +114,14 @@ def _question(ask: Ask, limits: SandboxLimits) -> tuple[str, list[Any], dict[str
         case _:
             raise Refused("ValueError", "The question has no text.")
     try:
-        name, args, kwargs = decode(text)
+        question = decode(text)
     except ValueError as exc:
         raise Refused("ValueError", f"An argument cannot leave the sandbox: {exc}.") from exc
-    return name, args, kwargs
+    match question:
+        case [str(name), list(args), dict(kwargs)]:
+            return name, args, kwargs
+        case _:
+            raise Refused("ValueError", "A question is a name with arguments.")
 
 
 def _event(args: list[Any]) -> CodeEvent:
@@ -127,13 +141,13 @@ def _attributes(ask: Ask) -> dict[str, Any]:
             raise Refused("TypeError", "This object has no attributes to show.")
 
 
-def _zone_offset(key: Any, naive: Any, is_wall_time: Any) -> list[Any]:
+def _zone_offset(key: str, naive: str, is_wall_time: bool) -> list[Any]:
     """[seconds east of UTC, abbreviation] of a zone at a moment given in UTC or, as wall time, in the zone."""
     try:
-        zone = zoneinfo.ZoneInfo(str(key))
-        moment = datetime.datetime.fromisoformat(str(naive)).replace(tzinfo=zone if is_wall_time else datetime.UTC)
+        zone = zoneinfo.ZoneInfo(key)
+        moment = datetime.datetime.fromisoformat(naive).replace(tzinfo=zone if is_wall_time else datetime.UTC)
         moment = moment.astimezone(zone)
     except (zoneinfo.ZoneInfoNotFoundError, OSError, ValueError, OverflowError) as exc:
         raise Refused("ValueError", f"No time zone found with key {key}") from exc
     offset = moment.utcoffset() or datetime.timedelta()
-    return [int(offset.total_seconds()), moment.tzname() or str(key)]
+    return [int(offset.total_seconds()), moment.tzname() or key]

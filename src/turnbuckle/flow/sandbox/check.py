@@ -6,18 +6,22 @@ The answers come from supported.py, which the probe makes from the installed Mon
 import ast
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from turnbuckle.flow.sandbox import names, supported
-from turnbuckle.flow.sandbox.features import FEATURES
+from turnbuckle.flow.sandbox.features import FEATURES, Feature
 from turnbuckle.flow.sandbox.limits import SandboxLimits
 from turnbuckle.flow.sandbox.program import Program, build
 from turnbuckle.flow.sandbox.scopes import Names, resolve
 
 # Code with one of these does not start. With the others it runs and fails where it gets there, as Python would.
 REFUSED = frozenset({"code_too_long", "code_syntax_error", "code_import", "unsupported_syntax", "name_redefined"})
+# How many findings a check gives, and how deep code may be nested: Monty's parser stops at 198 levels.
+FINDINGS = 100
+DEEPEST = 190
 # The filters of `warnings` belong to the whole process.
 _WARNINGS = threading.Lock()
 
@@ -31,37 +35,53 @@ class Finding:
     message: str
 
 
-@dataclass(frozen=True)
-class Examined:
-    findings: tuple[Finding, ...]  # in the order of lines
-    program: Program | None  # None when a finding refuses the code
-
-    def refusals(self) -> list[Finding]:
-        return [finding for finding in self.findings if finding.code in REFUSED]
+_Look = Callable[[ast.AST], Iterator[Finding]]
 
 
 def check_code(code: str) -> list[Finding]:
-    return list(examine(code).findings)
+    """What is wrong with the code, by line; at most FINDINGS of them."""
+    return list(_examined(code, SandboxLimits().code_bytes).findings)
+
+
+def refusals(code: str, code_bytes: int) -> list[Finding]:
+    """The findings with which the code does not start."""
+    return [finding for finding in _examined(code, code_bytes).findings if finding.code in REFUSED]
+
+
+@lru_cache(maxsize=64)
+def program_for(code: str) -> Program:
+    """The program for Monty of code without refusals: once per text, since a loop runs it often."""
+    tree = _parsed(code)
+    return build(code, tree, resolve(tree))
+
+
+@dataclass(frozen=True)
+class _Examined:
+    findings: tuple[Finding, ...]
 
 
 @lru_cache(maxsize=128)
-def examine(code: str, code_bytes: int = SandboxLimits().code_bytes) -> Examined:
-    """Findings and, unless they refuse it, the program for Monty: once per text, since a loop runs it often."""
+def _examined(code: str, code_bytes: int) -> _Examined:
     size = len(code.encode("utf-8", "surrogatepass"))
     if size > code_bytes:
-        return _refused("code_too_long", 1, f"The code is {size} bytes long; at most {code_bytes} are allowed.")
+        return _one("code_too_long", 1, f"The code is {size} bytes long; at most {code_bytes} are allowed.")
     try:
         tree = _parsed(code)
-        resolved = resolve(tree)
-        findings = tuple(sorted(_findings(tree, resolved), key=lambda finding: finding.line))
-        refused = any(finding.code in REFUSED for finding in findings)
-        return Examined(findings, None if refused else build(code, tree, resolved))
     except SyntaxError as exc:
-        return _refused("code_syntax_error", exc.lineno or 1, f"This is not Python: {exc.msg}.")
+        return _one("code_syntax_error", exc.lineno or 1, f"This is not Python: {exc.msg}.")
     except (RecursionError, MemoryError):
-        return _refused("code_syntax_error", 1, "The code is nested too deeply to be read.")
+        return _one("code_syntax_error", 1, "The code is nested too deeply to be read.")
     except ValueError as exc:  # a NUL character, a lone surrogate, an integer of over 4300 digits
-        return _refused("code_syntax_error", 1, f"This is not Python: {exc}.")
+        return _one("code_syntax_error", 1, f"This is not Python: {exc}.")
+    resolved = resolve(tree)
+    if resolved.depth > DEEPEST:
+        return _one("code_syntax_error", 1, f"The code is nested {resolved.depth} levels deep, over {DEEPEST}.")
+    found = islice(_findings(resolved), FINDINGS)
+    return _Examined(tuple(sorted(found, key=lambda finding: finding.line)))
+
+
+def _one(code: str, line: int, message: str) -> _Examined:
+    return _Examined((Finding(code, line, message),))
 
 
 def _parsed(code: str) -> ast.Module:
@@ -72,19 +92,17 @@ def _parsed(code: str) -> ast.Module:
         return ast.parse(code)
 
 
-def _refused(code: str, line: int, message: str) -> Examined:
-    return Examined((Finding(code, line, message),), None)
-
-
-def _findings(tree: ast.Module, resolved: Names) -> Iterator[Finding]:
+def _findings(resolved: Names) -> Iterator[Finding]:
+    """Those that refuse the code first, so that a cut never hides them all."""
     yield from _redefined(resolved)
+    for node in resolved.nodes:
+        for look in _LOOKS.get(type(node).__name__, ()):
+            yield from look(node)
     yield from _unknown(resolved)
     free = {id(node) for node in resolved.free}
     inside: set[int] = set()
-    for node in ast.walk(tree):
-        yield from _imports(node)
-        yield from _syntax(node)
-        yield from _methods(node)
+    # A node comes before its parts, so the whole of `a.b.c` comes before `a.b`.
+    for node in resolved.nodes:
         if isinstance(node, ast.Attribute) and id(node) not in inside:
             inside.update(id(part) for part in _chain(node))
             yield from _attribute(node, free)
@@ -101,7 +119,7 @@ def _redefined(resolved: Names) -> Iterator[Finding]:
 
 
 def _unknown(resolved: Names) -> Iterator[Finding]:
-    for node in resolved.free:
+    for node in sorted(resolved.free, key=lambda node: node.lineno):
         if node.id in names.GIVEN:
             continue
         if node.id not in names.ALL:
@@ -122,10 +140,12 @@ def _imports(node: ast.AST) -> Iterator[Finding]:
         yield Finding("code_import", node.lineno, message)
 
 
-def _syntax(node: ast.AST) -> Iterator[Finding]:
-    for key in sorted(supported.MISSING_SYNTAX):
-        if FEATURES[key].is_in(node):
-            yield Finding("unsupported_syntax", _line_of(node), f"Not in this sandbox: {FEATURES[key].title}.")
+def _missing(feature: Feature) -> _Look:
+    def look(node: ast.AST) -> Iterator[Finding]:
+        if feature.is_in(node):
+            yield Finding("unsupported_syntax", _line_of(node), f"Not in this sandbox: {feature.title}.")
+
+    return look
 
 
 def _line_of(node: ast.AST) -> int:
@@ -162,3 +182,15 @@ def _attribute(node: ast.Attribute, free: set[int]) -> Iterator[Finding]:
             yield Finding("unsupported_name", part.lineno, f"`{owner}.{part.attr}` does not exist in this sandbox.")
             return
         owner = f"{owner}.{part.attr}"
+
+
+def _looks() -> dict[str, list[_Look]]:
+    looks: dict[str, list[_Look]] = {"Import": [_imports], "ImportFrom": [_imports], "ClassDef": [_methods]}
+    for key in sorted(supported.MISSING_SYNTAX):
+        for kind in FEATURES[key].kinds:
+            looks.setdefault(kind, []).append(_missing(FEATURES[key]))
+    return looks
+
+
+# By the name of the node's class, what to look for in it.
+_LOOKS = _looks()

@@ -14,7 +14,8 @@ from turnbuckle.flow.sandbox.rewrite import deletes_an_item
 class Feature:
     title: str  # as the page and the finding name it
     snippet: str  # runs to its end when the feature works
-    is_in: Callable[[ast.AST], bool]
+    kinds: tuple[str, ...] = ()  # classes of nodes to look at; by name, since newer versions of Python have more
+    is_in: Callable[[ast.AST], bool] = lambda node: True
 
 
 def _methods(node: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -57,11 +58,6 @@ def _asynchronous_comprehension(node: ast.AST) -> bool:
     return isinstance(node, ast.comprehension) and bool(node.is_async)
 
 
-def _of_kind(*kinds: str) -> Callable[[ast.AST], bool]:
-    """By the name of the node's class: newer versions of Python have more of them."""
-    return lambda node: type(node).__name__ in kinds
-
-
 _CLASS = "class A:\n  def __enter__(self): return 1\n  def __exit__(self, *a): return False\n"
 _ASYNC_CLASS = "class A:\n  async def __aenter__(self): return 1\n  async def __aexit__(self, *a): return False\n"
 
@@ -69,86 +65,90 @@ FEATURES: dict[str, Feature] = {
     "functions": Feature(
         "functions: defaults, `*args`, `**kwargs`, positional-only, keyword-only, closures, `nonlocal`, `global`",
         "def f(a, /, b=1, *c, d=2, **e):\n  x = 1\n  def g():\n    nonlocal x\n    x = 2\n  g()\n  return x\nf(1)",
-        _of_kind("FunctionDef"),
+        ("FunctionDef",),
     ),
-    "lambda": Feature("`lambda`", "(lambda x, *a, k=1: x)(1)", _of_kind("Lambda")),
+    "lambda": Feature("`lambda`", "(lambda x, *a, k=1: x)(1)", ("Lambda",)),
     "decorator": Feature(
         "decorators of functions and classes",
         "def d(f): return f\n@d\ndef g(): return 1\n@d\nclass A: pass\ng()",
-        lambda node: False,
+        (),
     ),
     "method_decorator": Feature(
         "decorators of methods (`@property`, `@staticmethod`, `@classmethod`, any other)",
         "def d(f): return f\nclass A:\n  @d\n  def f(self): return 1\nA().f()",
+        ("ClassDef",),
         lambda node: any(method.decorator_list for method in _methods(node)),
     ),
     "class": Feature(
-        "classes with methods and class variables", "class A:\n  x = 1\n  def f(self): return 2\nA().f()", _of_kind()
+        "classes with methods and class variables", "class A:\n  x = 1\n  def f(self): return 2\nA().f()", ()
     ),
     "dataclass": Feature(
         "`@dataclasses.dataclass`",
         "@dataclasses.dataclass\nclass P:\n  x: int\n  y: list = dataclasses.field(default_factory=list)\nP(1)",
-        _of_kind(),
+        (),
     ),
-    "inheritance": Feature("inheritance and metaclasses", "class A: pass\nclass B(A): pass\nB()", _inherits),
+    "inheritance": Feature(
+        "inheritance and metaclasses", "class A: pass\nclass B(A): pass\nB()", ("ClassDef",), _inherits
+    ),
     "class_body": Feature(
         "class bodies with anything but methods and plain class variables",
         "class A:\n  class B: pass\nA()",
+        ("ClassDef",),
         _has_other_members,
     ),
-    "generator": Feature("generators (`yield`)", "def f():\n  yield 1\nlist(f())", _of_kind("Yield")),
-    "yield_from": Feature("`yield from`", "def f():\n  yield from [1]\nlist(f())", _of_kind("YieldFrom")),
+    "generator": Feature("generators (`yield`)", "def f():\n  yield 1\nlist(f())", ("Yield",)),
+    "yield_from": Feature("`yield from`", "def f():\n  yield from [1]\nlist(f())", ("YieldFrom",)),
     "comprehension": Feature(
         "comprehensions and generator expressions",
         "[x for x in [1]], {x for x in [1]}, sum(x for x in [1])",
-        _of_kind(),
+        (),
     ),
     "async_comprehension": Feature(
         "asynchronous comprehensions",
         "async def f():\n  return [x async for x in []]\nawait f()",
+        ("comprehension",),
         _asynchronous_comprehension,
     ),
     "async_function": Feature(
-        "`async def` and `await` in it", "async def g(): return 1\nasync def f(): return await g()\nf", _of_kind()
+        "`async def` and `await` in it", "async def g(): return 1\nasync def f(): return await g()\nf", ()
     ),
-    "async_for": Feature("`async for`", "async def f():\n  async for x in []: pass", _of_kind("AsyncFor")),
-    "async_with": Feature(
-        "`async with`", f"{_ASYNC_CLASS}async def f():\n  async with A(): pass", _of_kind("AsyncWith")
-    ),
-    "with": Feature("`with`", f"{_CLASS}with A() as x: pass", _of_kind("With")),
+    "async_for": Feature("`async for`", "async def f():\n  async for x in []: pass", ("AsyncFor",)),
+    "async_with": Feature("`async with`", f"{_ASYNC_CLASS}async def f():\n  async with A(): pass", ("AsyncWith",)),
+    "with": Feature("`with`", f"{_CLASS}with A() as x: pass", ("With",)),
     "try": Feature(
         "`try`, `except`, `else`, `finally`, `raise ... from`",
         "try:\n  raise ValueError('x') from None\nexcept (IndexError, ValueError) as e: pass\nfinally: pass",
-        _of_kind("Try"),
+        ("Try",),
     ),
-    "exception_group": Feature("`except*`", "try:\n  pass\nexcept* ValueError:\n  pass", _of_kind("TryStar")),
-    "match": Feature("`match`", "match {'a': [1, 2]}:\n  case {'a': [x, *y], **z} if x: pass", _of_kind("Match")),
-    "del_item": Feature("`del holder[key]`", "d = {1: 2}\ndel d[1]\nl = [1]\ndel l[0]", lambda node: False),
-    "del_slice": Feature("`del holder[a:b]`", "l = [1, 2]\ndel l[0:1]", _deletes(ast.Subscript)),
-    "del_name": Feature("`del name`", "x = 1\ndel x", _deletes(ast.Name)),
-    "del_attribute": Feature("`del holder.name`", "class A: pass\na = A()\na.x = 1\ndel a.x", _deletes(ast.Attribute)),
+    "exception_group": Feature("`except*`", "try:\n  pass\nexcept* ValueError:\n  pass", ("TryStar",)),
+    "match": Feature("`match`", "match {'a': [1, 2]}:\n  case {'a': [x, *y], **z} if x: pass", ("Match",)),
+    "del_item": Feature("`del holder[key]`", "d = {1: 2}\ndel d[1]\nl = [1]\ndel l[0]", ()),
+    "del_slice": Feature("`del holder[a:b]`", "l = [1, 2]\ndel l[0:1]", ("Delete",), _deletes(ast.Subscript)),
+    "del_name": Feature("`del name`", "x = 1\ndel x", ("Delete",), _deletes(ast.Name)),
+    "del_attribute": Feature(
+        "`del holder.name`", "class A: pass\na = A()\na.x = 1\ndel a.x", ("Delete",), _deletes(ast.Attribute)
+    ),
     "assignment": Feature(
         "assignments: unpacking, `*rest`, `+=`, `:=`, annotations",
         "a, *b = [1, 2]\na += 1\n(c := 1)\nd: int = 2",
-        _of_kind(),
+        (),
     ),
     "loops": Feature(
         "`for` and `while` with `else`, `break`, `continue`",
         "for i in [1]:\n  continue\nelse: pass\nwhile False: break\nelse: pass",
-        _of_kind(),
+        (),
     ),
-    "fstring": Feature("f-strings", "x = 3\nf'{x!r:>5} {x=}'", _of_kind("JoinedStr")),
-    "tstring": Feature("t-strings (a server on Python 3.14)", "t'{1}'", _of_kind("TemplateStr")),
+    "fstring": Feature("f-strings", "x = 3\nf'{x!r:>5} {x=}'", ("JoinedStr",)),
+    "tstring": Feature("t-strings (a server on Python 3.14)", "t'{1}'", ("TemplateStr",)),
     "matrix": Feature(
         "`a @ b` of your own classes",
         "class A:\n  def __matmul__(self, o): return 1\nA() @ A()",
+        ("BinOp",),
         lambda node: isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult),
     ),
-    "type_alias": Feature("`type X = ...` (a server on Python 3.12)", "type X = int", _of_kind("TypeAlias")),
-    "type_parameters": Feature(
-        "`def f[T](...)` (a server on Python 3.12)", "def f[T](x: T) -> T: return x\nf(1)", _of_kind()
-    ),
-    "assert": Feature("`assert`", "assert 1 == 1", _of_kind("Assert")),
+    "type_alias": Feature("`type X = ...` (a server on Python 3.12)", "type X = int", ("TypeAlias",)),
+    "type_parameters": Feature("`def f[T](...)` (a server on Python 3.12)", "def f[T](x: T) -> T: return x\nf(1)", ()),
+    "assert": Feature("`assert`", "assert 1 == 1", ("Assert",)),
 }
 
 _OTHER = "class A:\n  def {name}(self, *a): return {value}\n"

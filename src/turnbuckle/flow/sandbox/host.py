@@ -36,8 +36,10 @@ class Host(Protocol):
     """
 
     async def call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The answer as JSON data. `name` is one of AMBIENT or OUTWARD; args and kwargs are JSON data.
+        """The answer as JSON data. `name` is one of AMBIENT or OUTWARD.
 
+        args and kwargs of an OUTWARD question are JSON data of at most `value_bytes`, and otherwise whatever the code
+        gave: check them, and refuse with HostRefusal("ValueError", ...).
         HostRefusal is raised inside the code, where it can be caught; any other exception ends the run of the code
         and comes out of `run_code`.
         """

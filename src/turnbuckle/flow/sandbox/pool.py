@@ -35,7 +35,7 @@ class SandboxPool:
             max_processes=max(processes or os.cpu_count() or 1, warm),
             max_checkouts_per_worker=_RUNS_PER_WORKER,
         )
-        self._bounded: set[int] = set()
+        self.worker_pids: set[int] = set()  # that are or were bounded by us
 
     async def __aenter__(self) -> Self:
         await self._monty.__aenter__()
@@ -57,9 +57,9 @@ class SandboxPool:
         )
         async with checkout as session:
             pid = session.worker_pid
-            if pid is not None and pid not in self._bounded:
+            if pid is not None and pid not in self.worker_pids:
                 _bound(pid, limits)
-                self._bounded.add(pid)
+                self.worker_pids.add(pid)
             yield session
 
 

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import dataclass
 
+from turnbuckle.flow.sandbox import names
 from turnbuckle.flow.sandbox.pieces import prelude_for
 from turnbuckle.flow.sandbox.rewrite import rewrite
 from turnbuckle.flow.sandbox.scopes import Names
@@ -32,7 +33,9 @@ def build(code: str, tree: ast.Module, resolved: Names) -> Program:
     """RecursionError when the code is nested deeper than Python itself can walk."""
     changed, used = rewrite(tree, resolved)
     text, lines = _text_of(tree) if changed else (code, None)
-    prelude, wanted = prelude_for(used | _ALWAYS)
+    # `json = json.loads(...)` is allowed, so a module's name that the code binds may be read before.
+    rebound = resolved.top_level.keys() & set(names.MODULES)
+    prelude, wanted = prelude_for(used | _ALWAYS | rebound)
     return Program(
         f"{prelude}{text}\n{COLLECT}",
         wanted,

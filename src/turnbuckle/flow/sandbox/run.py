@@ -21,7 +21,7 @@ from pydantic_monty import (
 )
 
 from turnbuckle.flow.sandbox.answers import Ask, Breach, Refused, answer_to
-from turnbuckle.flow.sandbox.check import Examined, Finding, examine
+from turnbuckle.flow.sandbox.check import Finding, program_for, refusals
 from turnbuckle.flow.sandbox.failure import breached, crashed, raised
 from turnbuckle.flow.sandbox.host import Host
 from turnbuckle.flow.sandbox.limits import Limit, SandboxLimits
@@ -51,10 +51,10 @@ async def run_code(code: str, names: SandboxNames, host: Host, limits: SandboxLi
 
     Code that the check refuses is not started. An exception of `host.call` that is no HostRefusal comes out.
     """
-    examined = examine(code, limits.code_bytes)
-    if examined.program is None:
-        return _failed(_refusal(examined), _Run(limits, host))
-    return await run_program(examined.program, names, host, limits, pool)
+    refused = refusals(code, limits.code_bytes)
+    if refused:
+        return _failed(_refusal(refused), _Run(limits, host))
+    return await run_program(program_for(code), names, host, limits, pool)
 
 
 async def run_program(
@@ -189,9 +189,8 @@ def _bad_result(message: str) -> CodeError:
     return CodeError("exception", "ValueError", message)
 
 
-def _refusal(examined: Examined) -> CodeError:
-    refusals: list[Finding] = examined.refusals()
-    first = refusals[0]
-    more = f" ({len(refusals)} findings in all)" if len(refusals) > 1 else ""
+def _refusal(refused: Sequence[Finding]) -> CodeError:
+    first = refused[0]
+    more = f" ({len(refused)} findings in all)" if len(refused) > 1 else ""
     message = f"The code was not started. Line {first.line}: {first.message}{more}"
-    return CodeError("refused", first.code, message, first.line, findings=tuple(refusals))
+    return CodeError("refused", first.code, message, first.line, findings=tuple(refused))

@@ -1,6 +1,8 @@
 """Asking a person from a turn (lbb-graph 4.5 to 4.7)."""
 
+import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -277,6 +279,39 @@ async def test_another_kind_is_refused_before_anything_is_sent(kind: Any) -> Non
     assert engine.sent == []
 
 
+async def test_a_workflow_without_a_name_is_no_workflow() -> None:
+    with pytest.raises(ValueError, match="a review item's workflow has a name, got"):
+        await lbb_activities(Engine().client).review(REQUEST, workflow={"identity": "a-1"})
+
+
+# Items of any length (ours: the store takes 256 KiB, a step 64)
+
+LONG_EVIDENCE = [{"quote": "q" * 4_000} for _ in range(40)]
+LONG_QUESTION = {"output": "x" * 200_000, "options": [{"id": "good", "label": "Good"}], "confidence": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("long", "question"),
+    [
+        ({"evidence": LONG_EVIDENCE}, REQUEST["question"]),
+        ({"question": LONG_QUESTION}, {"confidence": 0.5}),
+        ({"question": LONG_QUESTION, "evidence": LONG_EVIDENCE}, {"confidence": 0.5}),
+    ],
+)
+async def test_an_item_too_long_for_a_step_is_waited_for_and_kept_in_short(long: Json, question: Json) -> None:
+    engine = Engine()
+    engine.answer(REVIEWS, item(**long))
+    engine.answer("wait-signal", {"status": "waiting", "steps": asked_steps(signal_step(None))})
+
+    await run_turn(Asking(engine), engine=engine)
+
+    kept = engine.body("checkpoint")["output"]
+    assert len(json.dumps(kept)) < 48 * 1024
+    assert (kept["id"], kept["wait"]["signal"]) == ("rev_1", SIGNAL)
+    assert {name: value for name, value in kept["question"].items() if value is not None} == question
+    assert engine.routes().count("wait-signal") == 1
+
+
 # Reading (4.7)
 
 
@@ -292,6 +327,31 @@ async def test_items_are_read_by_key_a_hundred_at_a_time_each_key_once() -> None
     assert (first.params["limit"], first.params["key"].split(",")) == ("100", keys[:100])
     assert (second.params["limit"], second.params["key"].split(",")) == ("50", keys[100:])
     assert [found.status for found in items] == ["open", "answered"] * 2
+
+
+async def test_keys_too_long_for_one_address_are_read_in_more_requests() -> None:
+    engine = Engine()
+    engine.answer(REVIEWS, {"object": "list", "data": [], "has_more": False})
+    keys = [f"{number:03}" + 252 * "é" for number in range(100)]  # as long as a key may be, six letters each in a URL
+
+    await lbb_activities(engine.client).review_items(keys)
+
+    assert [key for sent in engine.sent for key in sent.params["key"].split(",")] == keys
+    assert max(len(quote(sent.params["key"])) for sent in engine.sent) <= 16 * 1024
+    assert all(int(sent.params["limit"]) == sent.params["key"].count(",") + 1 for sent in engine.sent)
+
+
+async def test_a_key_with_a_comma_is_not_read_as_two() -> None:
+    engine = Engine()
+    engine.answer(REVIEWS, {"object": "list", "data": [], "has_more": False})
+
+    assert await lbb_activities(engine.client).review_items(["a,b"]) == []
+    assert engine.sent == []
+
+
+async def test_one_key_in_place_of_the_list_is_told() -> None:
+    with pytest.raises(TypeError, match="takes a list of keys, got one string"):
+        await lbb_activities(Engine().client).review_items("floor:hall")
 
 
 async def test_no_keys_ask_for_nothing() -> None:

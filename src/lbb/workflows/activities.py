@@ -138,8 +138,11 @@ class LbbActivities:
         return await reviews.wait_for_review(self._client, ctx, key, request, timeout_ms=timeout_ms, workflow=workflow)
 
     async def review_items(self, keys: Iterable[str]) -> list[models.ReviewItem]:
-        """The items of these keys, of every status and kind; a key without an item has none in the list."""
-        return await reviews.read_reviews(self._client, list(keys))
+        """The items of these keys, of every status and kind; a key without an item has none in the list.
+
+        TypeError for one plain string.
+        """
+        return await reviews.read_reviews(self._client, keys)
 
     async def review_item(self, key: str) -> models.ReviewItem | None:
         return next(iter(await self.review_items([key])), None)

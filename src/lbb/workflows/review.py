@@ -1,13 +1,15 @@
 """Asking a person from a turn (lbb-graph 4.5, 4.6)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from pydantic import ValidationError
 
 from lbb import models
-from lbb.wire_json import wire_value
+from lbb.wire_json import dump_body, wire_value
+from lbb.workflows import limits
 from lbb.workflows.context import WorkflowContext
 from lbb.workflows.errors import WorkflowError
 from lbb.workflows.inputs import input_of_review, report, turn_of_review
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 KINDS = ("value", "choice", "grade", "answer")
 KEYS_PER_PAGE = 100
+KEYS_BYTES_PER_PAGE = 16 * limits.KIB  # as the address of a request has them
+ITEM_BYTES = 48 * limits.KIB  # of a step's output; the rest is for the run results that are saved with it
 
 _PATH = "/v1/reviews"
 
@@ -25,7 +29,10 @@ Request = Mapping[str, Any] | models.ReviewCreateRequest
 
 @dataclass(frozen=True)
 class ReviewWaitResult:
-    """`answer` is None unless a person answered in time; `item` is the question as last seen, without its facts."""
+    """`answer` is None unless a person answered in time; `item` is the question as last seen, without its facts.
+
+    An item of more than 48 KiB also lacks its evidence and comments, and then the long parts of its question.
+    """
 
     answered: bool
     answer: models.ReviewAnswer | None
@@ -53,7 +60,10 @@ def review_body(
 def _named(workflow: Any) -> dict[str, Any] | None:
     if workflow is None:
         return None
-    return {"name": workflow} if isinstance(workflow, str) else dict(wire_value(workflow))
+    named = {"name": workflow} if isinstance(workflow, str) else dict(wire_value(workflow))
+    if not named.get("name"):
+        raise ValueError(f"a review item's workflow has a name, got {named!r:.100}")
+    return named
 
 
 def _origin(named: Mapping[str, Any] | None, waiting: WorkflowContext | None) -> dict[str, str]:
@@ -89,8 +99,7 @@ async def wait_for_review(
     refuse_in_trigger(ctx)
 
     async def ask() -> models.ReviewItem:
-        filed = await file_review(client, request, workflow, ctx)
-        return filed.model_copy(update={"facts": None})  # up to 64 KiB that nobody reads again
+        return kept_item(await file_review(client, request, workflow, ctx))
 
     item = await ctx.step(f"{key}.ask", ask, model=models.ReviewItem)
     if item.status != "open" and item.answer is not None:
@@ -110,11 +119,25 @@ async def _late_answer(
 
     async def read() -> models.ReviewItem:
         found = await client.raw_request("GET", _PATH + "/get", params={"id": asked.id})
-        return found.model(models.ReviewItem).model_copy(update={"facts": None})
+        return kept_item(found.model(models.ReviewItem))
 
     item = await ctx.step(f"{key}.read", read, model=models.ReviewItem)
     is_answered = item.status == "answered" and item.answer is not None
     return ReviewWaitResult(is_answered, item.answer if is_answered else None, item)
+
+
+def kept_item(item: models.ReviewItem) -> models.ReviewItem:
+    """The item as a step saves it: what it takes to go on, and as much of what was asked as a step's output holds.
+
+    The person has the whole item; failing here would leave them a question that nobody waits for.
+    """
+    kept = item.model_copy(update={"facts": None})
+    if len(dump_body(kept)) > ITEM_BYTES:
+        kept = kept.model_copy(update=dict.fromkeys(("evidence", "comments", "rationale", "previous_answer", "eval")))
+    if len(dump_body(kept)) > ITEM_BYTES:
+        question = kept.question.model_copy(update=dict.fromkeys(("output", "options", "prompt", "value")))
+        kept = kept.model_copy(update={"question": question})
+    return kept
 
 
 def refuse_in_trigger(ctx: WorkflowContext) -> None:
@@ -133,14 +156,29 @@ def _answer(value: Any, item: models.ReviewItem) -> models.ReviewAnswer:
         raise WorkflowError(f"the signal of review item {item.id} carries no answer but {value!r:.200}") from exc
 
 
-async def read_reviews(client: "AsyncLbbClient", keys: list[str]) -> list[models.ReviewItem]:
-    """The items of these keys, of every status and kind."""
-    wanted = list(dict.fromkeys(keys))
+async def read_reviews(client: "AsyncLbbClient", keys: Iterable[str]) -> list[models.ReviewItem]:
+    """The items of these keys, of every status and kind. TypeError for one plain string."""
+    if isinstance(keys, str):
+        raise TypeError('review_items takes a list of keys, got one string; write ["..."]')
     items: list[models.ReviewItem] = []
-    for start in range(0, len(wanted), KEYS_PER_PAGE):
-        page = wanted[start : start + KEYS_PER_PAGE]
+    for page in _pages([key for key in dict.fromkeys(keys) if "," not in key]):  # no item has a key with a comma
         items += (await list_reviews(client, key=",".join(page), limit=len(page))).data
     return items
+
+
+def _pages(keys: list[str]) -> Iterator[list[str]]:
+    """Keys that one request can name: it takes 100, and an address of limited length."""
+    page: list[str] = []
+    length = 0
+    for key in keys:
+        more = len(quote(key, safe="")) + len("%2C")
+        if page and (len(page) == KEYS_PER_PAGE or length + more > KEYS_BYTES_PER_PAGE):
+            yield page
+            page, length = [], 0
+        page.append(key)
+        length += more
+    if page:
+        yield page
 
 
 async def list_reviews(client: "AsyncLbbClient", **params: Any) -> models.ReviewsResponse:

@@ -228,6 +228,16 @@ async def test_the_steps_options_are_passed_on() -> None:
     assert begun["heartbeat_timeout_ms"] == 8_000
 
 
+@pytest.mark.parametrize(
+    "field", ["subjects", "relations", "properties", "retract_entities", "triplets", "entity_properties"]
+)
+@pytest.mark.parametrize("given", ["word_count", NOTE])
+def test_one_name_or_reference_in_place_of_a_list_is_told(field: str, given: Any) -> None:
+    """The letters of a name are no names: each would be a property to remove."""
+    with pytest.raises(TypeError, match=f"^{field} of an OwnedWrite is a list, got "):
+        a_write(**{field: given})
+
+
 def test_the_body_as_a_model() -> None:
     body = owned_commit_body(a_write())
 

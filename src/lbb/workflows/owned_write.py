@@ -2,8 +2,10 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel
 
 from lbb import graph_calls, models
 from lbb.wire_json import wire_value
@@ -27,7 +29,8 @@ class OwnedWrite:
     """Everything the workflow says about `subjects` now. What it said before and does not say again is removed.
 
     `relations` and `properties` are the names it owns; each subject loses its edges and fields of these names unless
-    `triplets` and `entity_properties` set them. `retract_entities` go whole.
+    `triplets` and `entity_properties` set them. `retract_entities` go whole. TypeError where one name or reference
+    stands in place of a list: read as a list, a name would be one for each of its letters.
     """
 
     subjects: Sequence[Reference]
@@ -36,6 +39,12 @@ class OwnedWrite:
     retract_entities: Sequence[Reference] = ()
     triplets: list[Any] = field(default_factory=list)
     entity_properties: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            given = getattr(self, one.name)
+            if isinstance(given, str | Mapping | BaseModel):
+                raise TypeError(f"{one.name} of an OwnedWrite is a list, got {given!r:.100}; write [...]")
 
 
 class OwnedWriteResult(WireModel):

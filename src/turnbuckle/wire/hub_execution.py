@@ -80,6 +80,12 @@ class HubListExecutionEventsRequest(HubOrderedPageRequest, tag="list_execution_e
     execution_id: Named
 
 
+class HubGetExecutionDefinitionRequest(HubChannelRequest, tag="get_execution_definition", frozen=True, kw_only=True):
+    """The document that the run is fixed to, whatever became of its definition since. Ours: the debugger draws it."""
+
+    execution_id: Named
+
+
 class HubGetExecutionDataRequest(HubChannelRequest, tag="get_execution_data", frozen=True, kw_only=True):
     """What the run's components got, gave and took; one stored output when `data_id` names it."""
 

@@ -16,6 +16,7 @@ class Config:
     data: Path = Path(".turnbuckle")  # the folder of the SQLite store
     database: str | None = None  # a postgresql:// URL instead of the folder
     workflows: bool = True
+    flow: bool = True  # run the flow worker, which runs executions, beside the server
     mode: str = "serve"  # or "dev": the well-known key, loopback only, mock models without a file
     models: Path | None = None  # the file that names model providers: docs/reference/models-toml.md
     index: Path | None = None  # the folder of SPARQL indexes, one of each server; None: beside the SQLite store

@@ -11,6 +11,7 @@ import uvicorn
 
 from turnbuckle import upkeep
 from turnbuckle.config import Config
+from turnbuckle.flow_host import FlowHost
 from turnbuckle.http.app import App
 from turnbuckle.http.bounded_head import BoundedHeadProtocol
 from turnbuckle.hub_keeper import HubKeeper
@@ -56,15 +57,22 @@ def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]
 
 async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
     app.bind(asyncio.get_running_loop())
-    work = [asyncio.create_task(upkeep.run(app.store))]
+    work: list[asyncio.Task[None]] = [asyncio.create_task(upkeep.run(app.store))]
+    flow = FlowHost(app.store, is_only_server=app.config.database is None)
     if app.config.workflows:
         pump = Pump(app.store)
         app.room.follow(pump.hear)
         keeper = HubKeeper(app.store)
         app.room.follow(keeper.hear)
         work += [asyncio.create_task(loop) for loop in (pump.run(), keeper.run())]
+
+    def listens(address: str) -> None:
+        ready(address)
+        if app.config.workflows and app.config.flow:
+            work.append(asyncio.create_task(flow.run(_local(listening))))
+
     try:
-        await _Server(app, listening, ready).serve(sockets=[listening])
+        await _Server(app, listening, listens, flow).serve(sockets=[listening])
     finally:
         for task in work:
             task.cancel()
@@ -76,7 +84,7 @@ async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
 class _Server(uvicorn.Server):
     """uvicorn that says when it listens, and whose stop signals also end the long polls."""
 
-    def __init__(self, app: App, listening: socket.socket, ready: Ready) -> None:
+    def __init__(self, app: App, listening: socket.socket, ready: Ready, flow: FlowHost) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -93,6 +101,8 @@ class _Server(uvicorn.Server):
         self._app = app
         self._address = "http://{}:{}".format(*listening.getsockname()[:2])
         self._ready = ready
+        self._flow = flow
+        self._drain: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -111,6 +121,24 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def _stop(self) -> None:
-        self.force_exit = self.should_exit
-        self.should_exit = True
+        """The flow worker is drained first: it needs the server to save what it finishes (decision 42)."""
+        if self._drain is not None:
+            self.should_exit = self.force_exit = True
+            return
+        self._flow.stop()
         self._app.room.close()
+        self._drain = asyncio.create_task(self._drained())
+
+    async def _drained(self) -> None:
+        try:
+            await self._flow.drain()
+        finally:
+            self.should_exit = True
+
+
+def _local(listening: socket.socket) -> str:
+    """The server's own address: one that listens everywhere is asked at the loopback."""
+    host, port = listening.getsockname()[:2]
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    host = everywhere.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

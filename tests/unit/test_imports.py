@@ -64,7 +64,7 @@ ARROWS: dict[str, set[str]] = {
         "msgspec",
         "uvicorn",  # its protocol, made to bound what it reads and to write at once
     },
-    "turnbuckle.flow": {"turnbuckle.wire", "lbb"},
+    "turnbuckle.flow": {"turnbuckle.hub", "turnbuckle.wire", "lbb", "httpx", "msgspec"},
     "turnbuckle.flow.sandbox": {"pydantic_monty"},
     "turnbuckle.hub_deploy": {
         "turnbuckle.hub",

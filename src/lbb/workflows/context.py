@@ -186,6 +186,10 @@ class WorkflowContext:
         """
         self._parts.routes.add_event(encode_json(event, "event").text)
 
+    def drop_events(self) -> None:
+        """Forget the events that wait, since they were saved in another way (ours)."""
+        self._parts.routes.drop_events()
+
     async def blob_json(self, key: str) -> Any:
         """The JSON of a blob. Allowed outside a step, because the bytes of a key never change."""
         self._parts.attempt.check()

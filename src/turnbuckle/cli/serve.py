@@ -34,6 +34,9 @@ _MODELS = click.option(
     help="A file that names the model providers.",
 )
 
+_FLOW = click.option(
+    "--flow/--no-flow", default=True, show_default=True, help="Run executions here: the flow worker beside the server."
+)
 _QUERY_SECONDS = "How long a SPARQL query may run."
 _QUERY_MEMORY = "Address space of the process that answers them."
 
@@ -44,6 +47,7 @@ _QUERY_MEMORY = "Address space of the process that answers them."
 @_DATA
 @click.option("--database", help="A postgresql:// URL, instead of the SQLite store.")
 @click.option("--workflows/--no-workflows", default=True, show_default=True, help="Serve the workflow engine.")
+@_FLOW
 @_MODELS
 @click.option(
     "--index",
@@ -58,6 +62,7 @@ def serve(
     data: Path,
     database: str | None,
     workflows: bool,
+    flow: bool,
     models: Path | None,
     index: Path | None,
     query_seconds: float,
@@ -71,6 +76,7 @@ def serve(
             data,
             database,
             workflows,
+            flow,
             models=models,
             index=index,
             sparql_query_ms=round(query_seconds * 1_000),
@@ -83,26 +89,31 @@ def serve(
 @_PORT
 @_DATA
 @click.option("--fresh", is_flag=True, help="Remove the store in the data folder first.")
+@_FLOW
 @_MODELS
 @click.option(
     "--worker", help="Also run a worker: a template such as values-extract, or MODULE as `python -m` takes it."
 )
 @click.option("--graph", help="The worker's graph; by default that of its samples.")
-def dev(port: int, data: Path, fresh: bool, models: Path | None, worker: str | None, graph: str | None) -> None:
+def dev(
+    port: int, data: Path, fresh: bool, flow: bool, models: Path | None, worker: str | None, graph: str | None
+) -> None:
     """Run a server to try things: loopback only, with the known key lbb_sk_test_local and mock models.
 
     With --worker its module's commands `try`, if it has one, and `start` are run beside the server, again after each
     change of its files; models.toml in its project names the models, unless --models does.
     """
     if worker is not None:
-        sys.exit(_run_beside(worker, graph, port=port, data=data, fresh=fresh, models=models))
+        sys.exit(_run_beside(worker, graph, port=port, data=data, fresh=fresh, flow=flow, models=models))
     if graph is not None:
         raise click.UsageError("--graph is the worker's: give --worker too")
     click.echo(f"dev mode: loopback only, anyone on this machine may use the key {key.DEV_KEY}")
-    _run(Config("127.0.0.1", port, data, mode="dev", models=models), _add_dev_key, is_fresh=fresh)
+    _run(Config("127.0.0.1", port, data, mode="dev", flow=flow, models=models), _add_dev_key, is_fresh=fresh)
 
 
-def _run_beside(worker: str, graph: str | None, *, port: int, data: Path, fresh: bool, models: Path | None) -> int:
+def _run_beside(
+    worker: str, graph: str | None, *, port: int, data: Path, fresh: bool, flow: bool, models: Path | None
+) -> int:
     from turnbuckle.cli import dev_worker
     from turnbuckle.cli.worker_module import find_worker
 
@@ -110,6 +121,7 @@ def _run_beside(worker: str, graph: str | None, *, port: int, data: Path, fresh:
     models = models or found.models
     server = ["dev", "--port", str(port), "--data", str(data)]
     server += ["--fresh"] if fresh else []
+    server += [] if flow else ["--no-flow"]
     server += [] if models is None else ["--models", str(models)]
     return dev_worker.run(server, found, graph)
 

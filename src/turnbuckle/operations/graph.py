@@ -139,3 +139,8 @@ def publication_status(tx: Transaction, graph_id: str, query: NoQuery, caller: C
         last_progress_at_micros=0 if newest is None else newest.at_ms * 1_000,
         retry=GraphPublicationRetry(eventual_read_available=True, message="every commit can be read", retry_after_ms=0),
     )
+
+
+def environments_with(tx: Transaction, name: str) -> list[str]:
+    """The environments that have a graph of that name."""
+    return graphs.environments_with(tx, name)

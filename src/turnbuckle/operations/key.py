@@ -57,6 +57,13 @@ def revoke(tx: Transaction, key_or_hint: str) -> Key | None:
     return meant[0] if meant else None
 
 
+def revoke_labelled(tx: Transaction, label: str, environment: str) -> None:
+    """Revoke all valid keys of that label in the environment."""
+    for key in keys.all_keys(tx):
+        if key.label == label.encode() and key.environment == environment and key.revoked_at_ms is None:
+            keys.revoke(tx, key.key_hash)
+
+
 def find(tx: Transaction, key_hash: bytes) -> Grant | None:
     return keys.find(tx, key_hash)
 

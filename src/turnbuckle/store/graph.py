@@ -69,3 +69,8 @@ def clear(tx: Transaction, graph_id: str, limit: int) -> int:
         if removed:
             return removed
     return 0
+
+
+def environments_with(tx: Transaction, name: str) -> list[str]:
+    """The environments that have a graph of that name."""
+    return [environment for (environment,) in tx.rows("graph_environments", name=name)]

@@ -63,3 +63,9 @@ order by deleted_at_ms, graph_id
 -- Nothing of it can be left.
 delete from deleted_graph
 where graph_id = :graph_id
+
+-- graph_environments
+-- The environments that have a graph of that name.
+select environment from graph
+where name = :name
+order by environment

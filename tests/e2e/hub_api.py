@@ -10,6 +10,7 @@ import httpx
 
 from tests.e2e.api import Api, serving
 from tests.open_store import OpenStore
+from turnbuckle.hub_keeper import HubKeeper
 from turnbuckle.operations import graph, hub_blob
 from turnbuckle.operations import key as keys
 from turnbuckle.store.database import write
@@ -81,6 +82,15 @@ class Hub:
         answer = await self.query("list_execution_events", execution_id=execution, **args)
         found: list[dict[str, Any]] = answer["execution_events"]
         return found
+
+    async def settle(self) -> None:
+        """What upkeep does as soon as it is called."""
+        await HubKeeper(self.api.app.store).settle()
+
+    async def clean(self) -> None:
+        """What upkeep does now and then."""
+        await HubKeeper(self.api.app.store).clean()
+        await self.settle()
 
     # -- as the runner -------------------------------------------------------------------------------------------
 

@@ -60,8 +60,9 @@ class Sandbox:
         return await run_program(program, SandboxNames(), RecordingHost(answer), SMALL, self.pool)
 
     def worker_pid(self) -> int:
-        """The one process that ran code last."""
-        return max(self.pool.worker_pids)
+        pid = self.pool.last_worker_pid
+        assert pid is not None
+        return pid
 
     async def printed(self, code: str, names: SandboxNames | None = None) -> str:
         outcome = await self.run(code, names)

@@ -34,6 +34,7 @@ _TYPES = ("str", "bytes", "list", "dict", "set", "frozenset", "tuple", "int", "f
 _ON_THE_TYPE = ("fromkeys", "fromhex", "from_bytes", "maketrans", "__name__")
 _OF_A_HANDLED_EXCEPTION = ("traceback.format_exc", "traceback.print_exc")
 _TAKES_A_ZONE = {"astimezone": "__tb_zone_astimezone", "now": "__tb_zone_now"}
+_TAKES_TZINFO = {"replace": "__tb_zone_replace", "combine": "__tb_zone_combine"}
 
 
 def rewrite(tree: ast.Module, resolved: Names) -> tuple[bool, set[str]]:
@@ -134,10 +135,12 @@ class _Pass(ast.NodeTransformer):
             name, first = "__tb_zone_fromtimestamp", None
         elif isinstance(function, ast.Attribute) and function.attr in _TAKES_A_ZONE:
             name, first = _TAKES_A_ZONE[function.attr], function.value
-        elif any(keyword.arg == "tzinfo" for keyword in node.keywords):
-            name, first = "__tb_zone_tzinfo", function
-        else:
+        elif not any(keyword.arg == "tzinfo" for keyword in node.keywords):
             return None
+        elif isinstance(function, ast.Attribute) and function.attr in _TAKES_TZINFO:
+            name, first = _TAKES_TZINFO[function.attr], function.value
+        else:
+            name, first = "__tb_zone_tzinfo", function
         given = [argument for argument in [first, *node.args] if argument is not None]
         call = self._call(name, [self.visit(argument) for argument in given], node)
         call.keywords = [self.visit(keyword) for keyword in node.keywords]

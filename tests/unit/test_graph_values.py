@@ -116,6 +116,12 @@ def test_a_field_twice_in_the_typed_shape_is_refused() -> None:
         values.fields(DECLARED, twice, "p")
 
 
+def test_a_field_in_two_spellings_is_refused() -> None:
+    """One of the two values would be lost without a word."""
+    with pytest.raises(Refused, match=r"p\.I64: field 'I64' is there twice"):
+        values.fields(DECLARED, {"i64": 1, "I64": 2}, "p")
+
+
 def test_a_value_that_is_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(Refused, match="got 300002 bytes, expected at most 262144; save it as a blob"):
         values.flat("text", "x" * 300_000, "p")

@@ -41,6 +41,8 @@ def fields(ontology: Ontology, properties: PropertiesInput | None, path: str) ->
             stored = _stored(declared.value_type, value)
             if stored is None or declared.allowed_values or len(stored) > limits.VALUE_BYTES:
                 stored = _allowed(declared, flat(declared.value_type, value, f"{path}.{name}"), f"{path}.{name}")
+            if declared.id in found:  # in another spelling
+                raise _refused(f"{path}.{name}", f"field {name!r} is there twice")
             found[declared.id] = stored
         return found
     for index, one in enumerate(properties or ()):

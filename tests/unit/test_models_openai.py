@@ -352,7 +352,17 @@ async def test_one_question_that_fails_fails_the_call() -> None:
         assert info.value.code == "activity_request_refused"
 
 
-@pytest.mark.parametrize("logprobs", [[7], [{}], [{"token": 1, "logprob": 0}], [{"token": "A", "logprob": "x"}]])
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        [7],
+        [{}],
+        [{"token": 1, "logprob": 0}],
+        [{"token": "A", "logprob": "x"}],
+        [{"token": "A", "logprob": -(10**400)}],
+        [{"token": "A", "logprob": float("nan")}],
+    ],
+)
 async def test_probabilities_that_cannot_be_read_are_none(logprobs: Any) -> None:
     async with stubbed(stub.always(stub.chat("A", logprobs=logprobs))) as big:
         assert (await big.provider.decide("m", asked("q"))).value == {}
@@ -384,6 +394,7 @@ async def test_tokens_that_nobody_counted_are_estimated() -> None:
         stub.embeddings([1.0], []),
         stub.embeddings([1.0], ["x"]),
         stub.embeddings([1.0], [True]),
+        stub.embeddings([1.0], [10**400]),
         stub.embeddings([1.0], None),
         {"data": "x"},
         {"data": [1, 2]},

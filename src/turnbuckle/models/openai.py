@@ -204,18 +204,19 @@ def _likeliest(token: Any) -> list[tuple[str, float]]:
     top = token.get("top_logprobs") if isinstance(token, dict) else None
     rows = top if isinstance(top, list) and top else [token]
     return [
-        (row["token"], math.exp(min(0.0, row["logprob"])))
+        (row["token"], math.exp(min(0.0, _as_float(row["logprob"]))))
         for row in rows
-        if isinstance(row, dict)
-        and isinstance(row.get("token"), str)
-        and isinstance(row.get("logprob"), int | float)
-        and not math.isnan(row["logprob"])
+        if isinstance(row, dict) and isinstance(row.get("token"), str) and not math.isnan(_as_float(row.get("logprob")))
     ]
 
 
 def _is_vector(vector: Any) -> bool:
-    return (
-        isinstance(vector, list)
-        and bool(vector)
-        and all(type(number) in (int, float) and math.isfinite(number) for number in vector)
-    )
+    return isinstance(vector, list) and bool(vector) and all(math.isfinite(_as_float(number)) for number in vector)
+
+
+def _as_float(number: Any) -> float:
+    """NaN for what is no number that a float can hold, such as an integer of 400 digits."""
+    try:
+        return float(number) if type(number) in (int, float) else math.nan
+    except OverflowError:
+        return math.nan

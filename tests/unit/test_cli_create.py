@@ -126,6 +126,15 @@ def test_a_name_that_no_project_can_have_is_refused(name: str, folder: Path) -> 
     assert list(folder.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(folder: Path) -> None:
+    result = create(300 * "a", "--template", "values-extract")
+
+    assert result.exit_code == 1
+    assert result.output.startswith("turnbuckle: aaa")
+    assert "cannot be made: File name too long" in result.output
+    assert list(folder.iterdir()) == []
+
+
 def test_a_folder_that_exists_is_left_alone() -> None:
     Path("my-values").mkdir()
 

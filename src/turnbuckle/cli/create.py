@@ -1,5 +1,6 @@
 """`turnbuckle create`: a new project from a template."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -39,7 +40,7 @@ def create(name: str, template: str, lang: str, sdk: Path | None) -> None:
     """
     _check_name(name)
     folder = Path(name)
-    if folder.exists():
+    if os.path.lexists(folder):  # unlike Path.exists it takes a name that is too long
         raise Failure(f"{folder} exists already; choose another name, or remove it first")
     dependency = installed_sdk() if sdk is None else sdk_at(sdk)
     _copy(folder_of(template), folder, template, name, dependency)
@@ -60,8 +61,10 @@ def _copy(source: Path, folder: Path, template: str, name: str, dependency: str)
         _replace(folder / "pyproject.toml", f'name = "{template}"', f'name = "{name}"')
         _replace(folder / "pyproject.toml", 'dependencies = ["turnbuckle"]', f'dependencies = ["{dependency}"]')
         _replace(folder / "README.md", f"# {template}\n", f"# {name}\n")
-    except BaseException:
+    except BaseException as exc:
         shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(exc, OSError):
+            raise Failure(f"{folder} cannot be made: {exc.strerror or exc}") from exc
         raise
 
 

@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractStreamWriter
 from lbb.httpx_sender import KEEP_IDLE_SECONDS, MAX_CONNECTIONS
 from lbb.loop_bound import LoopBound
 from lbb.request import PreparedRequest
-from lbb.sender import SenderReply
+from lbb.sender import SenderReply, no_connection
 
 _PIECE_BYTES = 1 << 15  # half of what a transport takes before it makes its writer wait
 _OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
@@ -135,6 +135,8 @@ def _forget(session: aiohttp.ClientSession) -> None:
 
 def _transport_error(exc: Exception, request: PreparedRequest) -> httpx.RequestError:
     sent = httpx.Request(request.method, request.url)
+    if isinstance(exc, aiohttp.ClientConnectorError):
+        return httpx.ConnectError(no_connection(request.url, exc.os_error), request=sent)
     return _error_class(exc)(f"{type(exc).__name__}: {exc}", request=sent)
 
 
@@ -146,8 +148,6 @@ def _error_class(exc: Exception) -> type[httpx.TransportError]:
             return httpx.WriteTimeout
         case TimeoutError():
             return httpx.ReadTimeout
-        case aiohttp.ClientConnectorError():
-            return httpx.ConnectError
         case aiohttp.InvalidURL():
             return httpx.UnsupportedProtocol
         case OSError():  # reset while sending or reading

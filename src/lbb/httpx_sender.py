@@ -6,7 +6,7 @@ import httpx
 
 from lbb.loop_bound import LoopBound
 from lbb.request import PreparedRequest
-from lbb.sender import SenderReply
+from lbb.sender import SenderReply, no_connection
 
 # Shorter than the 5 s after which common servers (uvicorn, node) close an idle connection: a claim, a heartbeat or a
 # failure is sent once, so it should not meet a connection that is just being closed.
@@ -25,7 +25,10 @@ class HttpxSender:
         self._client = client
 
     def send(self, request: PreparedRequest) -> SenderReply:
-        return _reply(self._client.send(_built(self._client, request)))
+        try:
+            return _reply(self._client.send(_built(self._client, request)))
+        except httpx.ConnectError as exc:
+            raise _told(exc, request) from exc
 
     def close(self) -> None:
         self._client.close()
@@ -55,7 +58,10 @@ class LoopHttpxSender:
         if self._is_closed:
             raise RuntimeError("this client has been closed")
         client = await self._clients.current()
-        return _reply(await client.send(_built(client, request)))
+        try:
+            return _reply(await client.send(_built(client, request)))
+        except httpx.ConnectError as exc:
+            raise _told(exc, request) from exc
 
     async def aclose(self) -> None:
         self._is_closed = True
@@ -66,6 +72,10 @@ def _built(client: httpx.Client | httpx.AsyncClient, request: PreparedRequest) -
     return client.build_request(
         request.method, request.url, headers=request.headers, content=request.content, timeout=request.timeout
     )
+
+
+def _told(exc: httpx.ConnectError, request: PreparedRequest) -> httpx.ConnectError:
+    return httpx.ConnectError(no_connection(request.url, exc), request=exc.request)
 
 
 def _reply(response: httpx.Response) -> SenderReply:

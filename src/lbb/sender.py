@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from lbb.request import PreparedRequest
 
@@ -17,6 +18,15 @@ class SenderReply:
     status_code: int
     headers: Mapping[str, str]
     content: bytes
+
+
+def no_connection(url: str, reason: object) -> str:
+    """The text of a connect failure: where nobody answers, why, and what to do about it."""
+    parts = urlsplit(url)
+    server = f"{parts.scheme}://{parts.netloc}"
+    if "SSL" in str(reason):
+        return f"no TLS connection to {server} ({reason}); a server without TLS has a base_url of http://"
+    return f"no server answers at {server} ({reason}); start one, such as `turnbuckle dev`, or correct base_url"
 
 
 class Sender(Protocol):

@@ -12,7 +12,8 @@ from lbb.version import USER_AGENT
 class ClientSettings:
     """The constructor arguments of a client, without its transport: two clients with equal settings send alike.
 
-    ValueError for a `base_url` that is no http(s) URL or carries a user or a query, and for a key no header can carry.
+    ValueError for a `base_url` that is no http(s) URL, carries a user or a query or ends in /v1, and for a key that no
+    header can carry. Another path is kept: a proxy may serve under it.
     """
 
     base_url: str
@@ -57,4 +58,6 @@ def _base_url(given: str) -> str:
         raise ValueError(f"base_url must be an http:// or https:// URL, got {given!r}")
     if parts.query or parts.fragment or parts.username is not None:
         raise ValueError("base_url takes no user, query or fragment; pass the key as api_key=")
+    if parts.path.rstrip("/").endswith("/v1"):
+        raise ValueError(f"base_url ends before /v1, which every call adds by itself; got {given!r}")
     return quote(given.rstrip("/"), safe=":/[]%@!$&'()*+,;=~")

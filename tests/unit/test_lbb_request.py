@@ -148,7 +148,16 @@ def test_a_negative_max_retries_of_the_client_is_refused_when_a_request_is_made(
 
 
 @pytest.mark.parametrize(
-    "url", ["server.test", "ftp://server.test", "http://", "http://u:p@server.test", "http://s?x=1"]
+    "url",
+    [
+        "server.test",
+        "ftp://server.test",
+        "http://",
+        "http://u:p@server.test",
+        "http://s?x=1",
+        "http://s/v1",
+        "http://s/p/v1/",
+    ],
 )
 def test_a_base_url_that_cannot_be_used_is_refused_at_once(cls: ClientClass, url: str) -> None:
     with pytest.raises(ValueError, match="base_url"):

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -143,11 +144,30 @@ def test_nobody_listening_is_a_connect_failure(opened: Opened) -> None:
     with pytest.raises(httpx.ConnectError) as failed:
         ask(opened, url, "GET", "/v1/x")
     assert failed.value.request.method == "GET"
+    assert re.match(rf"no server answers at {url} \(.+\); start one, such as `turnbuckle dev`", str(failed.value))
+
+
+@every_sender
+def test_a_server_without_tls_is_a_connect_failure_that_says_so(opened: Opened) -> None:
+    def answer_in_clear() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.settimeout(5)
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(5)
+        serving = threading.Thread(target=answer_in_clear)
+        serving.start()
+        with pytest.raises(httpx.ConnectError, match=r"without TLS has a base_url of http://"):
+            ask(opened, f"https://127.0.0.1:{listening.getsockname()[1]}", "GET", "/v1/x", options={"timeout": 5})
+        serving.join()
 
 
 @every_sender
 def test_a_host_that_does_not_exist_is_a_connect_failure(opened: Opened) -> None:
-    with pytest.raises(httpx.ConnectError):
+    with pytest.raises(httpx.ConnectError, match=r"no server answers at http://no-such-host\.invalid "):
         ask(opened, "http://no-such-host.invalid", "GET", "/v1/x")
 
 

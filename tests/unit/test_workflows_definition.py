@@ -1,5 +1,7 @@
 """Definitions, identities and the public names (lbb-engine 8.1)."""
 
+import functools
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from lbb.workflows import (
     WorkflowWait,
     fan_in_identity,
     is_fan_in_identity,
+    triggered_workflow,
     workflow,
     workflow_of_identity,
 )
@@ -49,6 +52,19 @@ async def handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
     return WorkflowResult(state=[state, message])
 
 
+def sync_handler(ctx: Any, state: Any, message: Any) -> WorkflowResult[Any]:
+    return WorkflowResult(state=state)
+
+
+async def yielding_handler(ctx: Any, state: Any, message: Any) -> AsyncIterator[int]:
+    yield 1
+
+
+@functools.wraps(handler)
+def wrapped_handler(ctx: Any, state: Any, message: Any) -> Any:
+    return handler(ctx, state, message)
+
+
 def test_the_package_exports_the_protocols_forty_names_and_ours() -> None:
     assert len(ENGINE_NAMES | NEIGHBOURS) == 40
     assert set(lbb.workflows.__all__) == ENGINE_NAMES | NEIGHBOURS | OURS
@@ -60,6 +76,25 @@ def test_workflow_is_a_decorator() -> None:
 
     assert isinstance(defined, WorkflowDefinition)
     assert (defined.name, defined.version, defined.initial_state) == ("counter", "v1", {"count": 0})
+
+
+@pytest.mark.parametrize("decorator", [workflow, triggered_workflow])
+def test_a_decorator_without_its_arguments_says_which_are_missing(decorator: Any) -> None:
+    with pytest.raises(TypeError, match=r"missing \d required keyword-only arguments: 'name'"):
+        decorator(handler)
+
+
+@pytest.mark.parametrize("decorator", [workflow, triggered_workflow])
+def test_a_handler_by_position_is_refused(decorator: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes names: `@\w*workflow\(name="):
+        decorator(handler, name="a", version="v1", **({"initial_state": None} if decorator is workflow else {}))
+
+
+@pytest.mark.parametrize("on_message", [wrapped_handler, functools.partial(handler), lambda c, s, m: handler(c, s, m)])
+async def test_what_gives_an_awaitable_is_a_handler(on_message: Any) -> None:
+    ctx: Any = None
+
+    assert (await WorkflowDefinition("a", "v1", None, on_message).execute(ctx, 1, 2)).state == [1, 2]
 
 
 async def test_workflow_with_on_message_gives_the_definition() -> None:
@@ -80,12 +115,17 @@ def test_the_initial_state_is_a_deep_copy() -> None:
 @pytest.mark.parametrize(
     ("name", "version", "state", "on_message", "says"),
     [
-        ("", "v1", None, handler, "name is a text"),
-        (None, "v1", None, handler, "name is a text"),
-        ("a", "", None, handler, "version is a text"),
-        ("a", 1, None, handler, "version is a text"),
+        ("", "v1", None, handler, "name is 1 to 128 of"),
+        (None, "v1", None, handler, "name is 1 to 128 of"),
+        ("my boxes", "v1", None, handler, "not 'my boxes'"),
+        ("x" * 129, "v1", None, handler, "name is 1 to 128 of"),
+        ("a", "", None, handler, "version is 1 to 128 of"),
+        ("a", 1, None, handler, "version is 1 to 128 of"),
+        ("a", "v1\n", None, handler, "version is 1 to 128 of"),
         ("a", "v1", {"a": {1}}, handler, "initial_state.a is of type set"),
         ("a", "v1", None, "no function", "is a str, no function"),
+        ("a", "v1", None, sync_handler, 'workflow "a" must be an async function: write `async def sync_handler`'),
+        ("a", "v1", None, yielding_handler, "must be an async function"),
     ],
 )
 def test_a_definition_that_cannot_work_is_refused(

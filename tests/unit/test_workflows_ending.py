@@ -70,8 +70,7 @@ async def test_any_other_return_value_fails_for_good(value: Any, says: str) -> N
 
 
 async def test_a_handler_that_is_not_async_fails_for_good() -> None:
-    def handler(ctx: Any, state: Any, message: Any) -> Any:
-        return WorkflowResult(state=None)
+    handler: Any = lambda ctx, state, message: WorkflowResult(state=None)  # a `def` is refused earlier
 
     assert "must be an async function" in failure(await run_turn(handler), is_permanent=True)
 

@@ -630,3 +630,6 @@ def test_a_worker_needs_definitions_with_distinct_names_and_versions() -> None:
         WorkflowWorker(client, [], worker="w")
     with pytest.raises(WorkflowError, match="registered twice"):
         WorkflowWorker(client, [job(one), job(one)], worker="w")
+    undecorated: Any = one
+    with pytest.raises(WorkflowError, match="a worker serves what @workflow has made, not <function one"):
+        WorkflowWorker(client, [undecorated], worker="w")

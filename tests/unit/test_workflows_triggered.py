@@ -260,6 +260,21 @@ def test_it_decorates_the_handler_of_instances() -> None:
     assert (defined.name, defined.version, defined.initial_state) == ("word-count", "v1", {})
 
 
+@pytest.mark.parametrize("given", ["on_instances", "on_fan_in", "on_schedule", "on_events", "on_review"])
+def test_a_handler_that_is_surely_not_async_is_refused_at_once(given: str) -> None:
+    def no_coroutine(*args: Any) -> Any:
+        return None
+
+    with pytest.raises(WorkflowError, match=f'the {given} handler of workflow "a" must be an async function'):
+        TriggeredWorkflowDefinition("a", "v1", **{given: no_coroutine})
+
+
+@pytest.mark.parametrize("given", ["on_fan_in", "on_schedule", "on_events", "on_review"])
+def test_such_a_handler_is_refused_also_when_it_is_registered_afterwards(given: str) -> None:
+    with pytest.raises(WorkflowError, match=f"the {given} handler"):
+        getattr(triggered_workflow(name="a", version="v1")(handle), given)(test_it_decorates_the_handler_of_instances)
+
+
 @pytest.mark.parametrize("given", ["on_instances", "on_schedule", "on_events"])
 def test_with_a_main_handler_it_gives_the_definition(given: str) -> None:
     handlers: dict[str, Any] = {given: handle}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from lbb.workflows.errors import WorkflowError
 from lbb.workflows.json_rules import copy_json
+from lbb.workflows.limits import NAME
 
 if TYPE_CHECKING:
     from lbb.async_client import AsyncLbbClient
@@ -42,15 +43,15 @@ Handler = Callable[["WorkflowContext", Any, Any], Awaitable[Any]]
 class WorkflowDefinition:
     """A workflow that a worker can run and instances can be started of.
 
-    WorkflowError for an empty name or version, a handler that cannot be called, and an `initial_state` that is no JSON.
+    WorkflowError for a name or version that the server does not take, a handler that is no async function, and an
+    `initial_state` that is no JSON.
     """
 
     def __init__(self, name: str, version: str, initial_state: Any, handler: Handler) -> None:
         for what, given in (("name", name), ("version", version)):
-            if not isinstance(given, str) or not given:
-                raise WorkflowError(f"a workflow's {what} is a text that is not empty, not {given!r:.100}")
-        if not callable(handler):
-            raise WorkflowError(f'the handler of workflow "{name}" is a {type(handler).__name__}, no function')
+            if not isinstance(given, str) or not NAME.match(given):
+                raise WorkflowError(f"a workflow's {what} is 1 to 128 of A-Z a-z 0-9 _ . -, not {given!r:.150}")
+        refuse_sync(handler, f'the handler of workflow "{name}"')
         self.name = name
         self.version = version
         self.initial_state = copy_json(initial_state, "initial_state")
@@ -81,6 +82,25 @@ class WorkflowDefinition:
         return f"{type(self).__name__}({self.name!r}, {self.version!r})"
 
 
+def refuse_sync(handler: Any, what: str) -> None:
+    """WorkflowError for what is not callable, or is surely no async function, while its line is still in sight.
+
+    A lambda and an object that is called may return an awaitable; their first turn shows it.
+    """
+    if not callable(handler):
+        raise WorkflowError(f"{what} is a {type(handler).__name__}, no function")
+    function = inspect.unwrap(handler)
+    is_def = (inspect.isfunction(function) or inspect.ismethod(function)) and function.__name__ != "<lambda>"
+    if is_def and not inspect.iscoroutinefunction(function):
+        raise WorkflowError(f"{what} must be an async function: write `async def {function.__name__}`, without yield")
+
+
+def refuse_bare(bare: tuple[Any, ...], decorator: str) -> None:
+    """TypeError for a handler given by position."""
+    if bare:
+        raise TypeError(f"{decorator} takes names: `@{decorator}(name=..., version=...)` above `async def`")
+
+
 @overload
 def workflow(
     *, name: str, version: str, initial_state: Any, on_message: None = ...
@@ -92,12 +112,14 @@ def workflow(*, name: str, version: str, initial_state: Any, on_message: Handler
 
 
 def workflow(
-    *, name: str, version: str, initial_state: Any, on_message: Handler | None = None
+    *bare: Any, name: str, version: str, initial_state: Any, on_message: Handler | None = None
 ) -> WorkflowDefinition | Callable[[Handler], WorkflowDefinition]:
     """Define a workflow by its handler `async (ctx, state, message) -> WorkflowResult`.
 
     Without `on_message` it is a decorator. The step order of a version must not change while turns of it run.
+    `bare` is there for `@workflow` without its arguments: Python then says which of them are missing.
     """
+    refuse_bare(bare, "workflow")
     if on_message is not None:
         return WorkflowDefinition(name, version, initial_state, on_message)
     return lambda handler: WorkflowDefinition(name, version, initial_state, handler)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from lbb import models
 from lbb.workflows.context import WorkflowContext
-from lbb.workflows.definition import WorkflowDefinition, WorkflowResult, accepted
+from lbb.workflows.definition import WorkflowDefinition, WorkflowResult, accepted, refuse_bare, refuse_sync
 from lbb.workflows.errors import WorkflowError
 from lbb.workflows.identity import is_fan_in_identity
 from lbb.workflows.trigger_message import (
@@ -42,30 +42,35 @@ class TriggeredWorkflowDefinition(WorkflowDefinition):
         on_review: Handler | None = None,
     ) -> None:
         super().__init__(name, version, {} if initial_state is None else initial_state, self._dispatch)
-        self._on_instances = on_instances
-        self._on_fan_in = on_fan_in
-        self._on_schedule = on_schedule
-        self._on_events = on_events
-        self._on_review = on_review
+        self._on_instances = self._checked("on_instances", on_instances)
+        self._on_fan_in = self._checked("on_fan_in", on_fan_in)
+        self._on_schedule = self._checked("on_schedule", on_schedule)
+        self._on_events = self._checked("on_events", on_events)
+        self._on_review = self._checked("on_review", on_review)
 
     def on_fan_in(self, handler: Handler) -> Handler:
         """Register `async (ctx, message, state)` for messages to the fan-in instance; they are not checked."""
-        self._on_fan_in = handler
+        self._on_fan_in = self._checked("on_fan_in", handler)
         return handler
 
     def on_schedule(self, handler: Handler) -> Handler:
         """Register `async (ctx, message, state)` for the slots of a schedule."""
-        self._on_schedule = handler
+        self._on_schedule = self._checked("on_schedule", handler)
         return handler
 
     def on_events(self, handler: Handler) -> Handler:
         """Register `async (ctx, events, message, state)` for a stream's batches; `events` is their list."""
-        self._on_events = handler
+        self._on_events = self._checked("on_events", handler)
         return handler
 
     def on_review(self, handler: Handler) -> Handler:
         """Register `async (ctx, message, state)` for a person's answers (ours); the message is a mapping."""
-        self._on_review = handler
+        self._on_review = self._checked("on_review", handler)
+        return handler
+
+    def _checked(self, name: str, handler: Handler | None) -> Handler | None:
+        if handler is not None:
+            refuse_sync(handler, f'the {name} handler of workflow "{self.name}"')
         return handler
 
     async def _dispatch(self, ctx: WorkflowContext, saved: Any, message: Any) -> WorkflowResult[Any]:
@@ -150,7 +155,7 @@ def triggered_workflow(
 
 
 def triggered_workflow(
-    *,
+    *bare: Any,
     name: str,
     version: str,
     initial_state: Any = None,
@@ -161,6 +166,7 @@ def triggered_workflow(
     on_review: Handler | None = None,
 ) -> TriggeredWorkflowDefinition | Callable[[Handler], TriggeredWorkflowDefinition]:
     """Define a triggered workflow. Without `on_instances`, `on_schedule` and `on_events` it decorates the first."""
+    refuse_bare(bare, "triggered_workflow")
 
     def define(handler: Handler | None) -> TriggeredWorkflowDefinition:
         return TriggeredWorkflowDefinition(

@@ -70,6 +70,8 @@ class WorkflowWorker:
 
     def register(self, definition: WorkflowDefinition) -> None:
         """Serve one more workflow; the next claim names it. WorkflowError for a name and version served already."""
+        if not isinstance(definition, WorkflowDefinition):
+            raise WorkflowError(f"a worker serves what @workflow has made, not {definition!r:.100}")
         pair = (definition.name, definition.version)
         if pair in self._definitions:
             raise WorkflowError(f'workflow "{definition.name}" version "{definition.version}" is registered twice')

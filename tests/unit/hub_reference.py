@@ -28,6 +28,7 @@ class State:
     entered: int = 0
     joins: list[str] = field(default_factory=list)
     is_branch: bool = False
+    max_entries: int = 0
 
 
 class Reference:
@@ -35,10 +36,10 @@ class Reference:
         self.components = {c["id"]: c for c in raw["components"]}
         self.place = {c["id"]: i for i, c in enumerate(raw["components"])}
         self.edges = raw["connections"]
-        self.behave, self.max_entries, self.known = behave, max_entries, known
+        self.behave, self.known = behave, known
         self.clock = count(1)
         self.trace: list[tuple[str, Json]] = []
-        self.state = State({component_id: (0, value) for component_id, value in data.items()})
+        self.state = State({component_id: (0, value) for component_id, value in data.items()}, max_entries=max_entries)
 
     def run(self) -> tuple[str, str | None, str | None]:
         try:
@@ -79,7 +80,7 @@ class Reference:
             raise RunEnded("failed", "dangling_connection", None)
         if self.components[target]["type"] not in self.known:
             raise RunEnded("failed", "unknown_component_type", target)
-        if state.entered >= self.max_entries:
+        if state.entered >= state.max_entries:
             raise RunEnded("failed", "too_many_entries", target)
         if len(scope) > DEPTH:
             raise RunEnded("failed", "nested_too_deep", target)
@@ -111,6 +112,7 @@ class Reference:
         for number, onward in enumerate(targets):
             branch = copy.deepcopy(state)
             branch.is_branch, branch.joins = True, []
+            branch.max_entries = state.entered + (state.max_entries - state.entered) // len(targets)
             try:
                 self.enter(onward, (*scope, f"branch:{target}@{number}"), branch)
             except RunEnded as end:
@@ -122,7 +124,9 @@ class Reference:
         for branch in branches:
             state.data |= {d: held for d, held in branch.data.items() if held[0] > since}
             state.outputs |= {c: held for c, held in branch.outputs.items() if held[0] > since}
-            state.visits |= branch.visits
+            state.visits = {
+                k: max(state.visits.get(k, 0), branch.visits.get(k, 0)) for k in state.visits | branch.visits
+            }
             state.entered += branch.entered - before
         for join in dict.fromkeys(join for branch in branches for join in branch.joins):
             self.go(join, scope, state)

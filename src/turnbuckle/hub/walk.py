@@ -12,6 +12,7 @@ Rules (blobhub 5.5, decision 40):
   under way ends the path: the next round comes. So no loop is inside itself.
 - The edges of a `flow.parallel` are branches, each a walk of its own with a copy of all values. A branch ends at a
   `flow.join`, or where its path ends. What branches wrote is merged as if they had run one after the other.
+- A run enters at most `max_entries` components; branches share what is left of them equally.
 - A key names one component run in the whole run, with the round of each loop and the number of each branch around it.
 """
 
@@ -215,7 +216,15 @@ class Walk:
     def _branch(self, forked: Forked, number: int, target: int) -> Branch:
         scope = (*forked.scope, Frame("branch", forked.component, number))
         pending = () if _is_under_way(target, scope) else (Entry(target, scope),)
-        at = replace(self.at, pending=pending, forked=None, branch_at=self.at.entries, joins=())
+        at = replace(
+            self.at,
+            pending=pending,
+            forked=None,
+            branch_at=self.at.entries,
+            joins=(),
+            # Each branch has its share of what is left, or branches in branches would multiply the limit.
+            max_entries=self.at.entries + (self.at.max_entries - self.at.entries) // len(forked.targets),
+        )
         return Branch(number, f"{forked.key}.b{number}", Walk(self.wiring, self._arrive(at)))
 
     def _arrived(self, since: int) -> Arrived:
@@ -254,5 +263,6 @@ def _merge(at: Position, end: Arrived, shift: int) -> Position:
         entries=at.entries + end.entries,
         data=at.data | {i: later(held) for i, held in end.data.items()},
         outputs=at.outputs | {i: later(held) for i, held in end.outputs.items()},
-        visits=at.visits | end.visits,
+        # A branch knows only its own later visits: of two counts the higher is the newer.
+        visits=at.visits | {key: max(n, at.visits.get(key, 0)) for key, n in end.visits.items()},
     )

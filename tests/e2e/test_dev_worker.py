@@ -53,6 +53,14 @@ def write_toy(folder: Path, version: str = "v1", on_try: str = HAS_NO_TRY, on_st
     (folder / "toy.py").write_text(text, "utf-8")
 
 
+def server_of(dev: Dev) -> int:
+    """The process id of its server: the child that is not the worker."""
+    pid = dev.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    (server,) = [child for child in children if "turnbuckle" in Path(f"/proc/{child}/cmdline").read_text("utf-8")]
+    return int(server)
+
+
 def is_there(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -151,8 +159,8 @@ def test_a_server_that_cannot_start_ends_the_command_with_its_reason(folder: Pat
 
 def test_a_server_that_dies_takes_the_worker_along(folder: Path, start: Start) -> None:
     dev = start("--worker", "toy", "--port", "0")
-    server = int(dev.until(r"Started server process \[(\d+)\]")[1])
     worker = int(dev.until(r"v1 starts, process (\d+)")[1])
+    server = server_of(dev)
 
     os.kill(server, signal.SIGKILL)
 

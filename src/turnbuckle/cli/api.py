@@ -18,7 +18,10 @@ from turnbuckle.cli.output import json_option
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_URL = "http://127.0.0.1:7400"
 _TIMEOUT_S = 30.0
-_KEY_HINT = "This command takes it from LBB_API_KEY; `turnbuckle keys create` makes one, `turnbuckle dev` has its own."
+_KEY_HINT = (
+    "This command takes it from LBB_API_KEY; `turnbuckle keys create` makes one, "
+    "and that of `turnbuckle dev` is lbb_sk_test_local."
+)
 _WORKFLOWS = "/v1/workflows"
 
 
@@ -64,8 +67,8 @@ class Api:
             hint = f" {_KEY_HINT}" if exc.code == "unauthorized" else ""
             raise Failure(f"{exc}{hint} ({exc.code})") from exc
         except httpx.ConnectError as exc:
-            what = f"no server answers at {self._url} ({exc})"
-            raise Failure(f"{what}; start one with `turnbuckle serve`, or set LBB_URL") from exc
+            what = f"no server answers at {self._url} ({exc.__cause__ or exc})"
+            raise Failure(f"{what}; start one, such as `turnbuckle dev`, or set LBB_URL") from exc
         except httpx.RequestError as exc:
             raise Failure(f"no answer from {self._url}: {type(exc).__name__} {exc}; look before you repeat it") from exc
         except ValueError as exc:

@@ -67,7 +67,8 @@ async def _run(factory: Factory, iris: list[str], query: str | None, workflow: s
     except LbbError as exc:
         raise Failure(f"{exc} ({exc.code})") from exc
     except httpx.ConnectError as exc:
-        raise Failure(f"no server answers at {url} ({exc}); start one with `turnbuckle dev`, or set LBB_URL") from exc
+        what = f"no server answers at {url} ({exc.__cause__ or exc})"
+        raise Failure(f"{what}; start one, such as `turnbuckle dev`, or set LBB_URL") from exc
     except httpx.RequestError as exc:
         raise Failure(f"no answer from {url}: {type(exc).__name__} {exc}") from exc
 

@@ -134,6 +134,7 @@ def _add_dev_key(database: Database) -> None:
 def _run(config: Config, prepare: Callable[[Database], None] | None = None, *, is_fresh: bool = False) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of each request to a model
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it tells of its process, which says nothing to a user
     try:
         server.serve(config, lambda address: click.echo(f"listening on {address}"), prepare, is_fresh=is_fresh)
     except OSError as exc:

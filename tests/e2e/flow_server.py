@@ -118,9 +118,14 @@ class FlowServer:
             _tick()
 
     def events(self, id: str) -> list[Json]:
-        answer = self.query("list_execution_events", execution_id=id, ascending=True, limit=1000)
-        found: list[Json] = answer["execution_events"]
-        return found
+        found: list[Json] = []
+        more: Json = {}
+        while True:
+            answer = self.query("list_execution_events", execution_id=id, ascending=True, limit=1000, **more)
+            found += answer["execution_events"]
+            if answer["cursor"] is None:
+                return found
+            more = {"cursor": answer["cursor"]}
 
     def data(self, id: str) -> list[Json]:
         found: list[Json] = self.query("get_execution_data", execution_id=id)["data"]

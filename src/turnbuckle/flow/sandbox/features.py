@@ -147,7 +147,9 @@ FEATURES: dict[str, Feature] = {
         lambda node: isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult),
     ),
     "type_alias": Feature("`type X = ...` (a server on Python 3.12)", "type X = int", ("TypeAlias",)),
-    "type_parameters": Feature("`def f[T](...)` (a server on Python 3.12)", "def f[T](x: T) -> T: return x\nf(1)", ()),
+    "type_parameters": Feature(
+        "type parameters of functions and classes (a server on Python 3.12)", "def f[T](x: T) -> T: return x\nf(1)", ()
+    ),
     "assert": Feature("`assert`", "assert 1 == 1", ("Assert",)),
 }
 

@@ -30,7 +30,8 @@ class CodeError:
     refused: the check found what cannot run; nothing ran.
     exception: the code raised it. `type` is its name, such as ValueError.
     limit: a bound of SandboxLimits was reached; `limit` names it.
-    crashed: the sandbox's process ended by itself.
+    crashed: the sandbox's process ended by itself, as when the kernel or a Ctrl-C in the server's terminal kills it.
+        It is not the code's fault: run it again with the answers recorded so far.
     """
 
     kind: Literal["refused", "exception", "limit", "crashed"]

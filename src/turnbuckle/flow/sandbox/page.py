@@ -68,7 +68,7 @@ def _items(members: Iterable[str], indent: int) -> list[str]:
 def page(facts: Facts) -> str:
     return "\n".join(
         [
-            "<!-- Written by `python -m turnbuckle.flow.sandbox.probe`; run `make docs`. -->",
+            "<!-- Made by `make docs` from what `turnbuckle.flow.sandbox.probe` finds. Do not edit. -->",
             "",
             "# Code of components: names and syntax",
             "",

@@ -15,6 +15,7 @@ from typing import Self
 from pydantic_monty import AsyncMonty, AsyncMontySession, OSPolicy, ResourceLimits
 
 from turnbuckle.flow.sandbox.limits import SandboxLimits
+from turnbuckle.flow.sandbox.pieces import pieces
 
 # Address space of an idle worker, measured: 115 MB, 180 MB at its peak.
 _IDLE_BYTES = 512 * 2**20
@@ -38,6 +39,7 @@ class SandboxPool:
         self.last_worker_pid: int | None = None  # of the session that began last
 
     async def __aenter__(self) -> Self:
+        pieces()  # read once, 60 ms, before the first run waits for it
         await self._monty.__aenter__()
         return self
 

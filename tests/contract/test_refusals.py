@@ -17,7 +17,7 @@ from turnbuckle.wire import limits
 from turnbuckle.wire.errors import ERRORS
 
 TURNS = f"{WORKFLOWS}/turns"
-OPEN = {"/health", "/version", "/docs", "/openapi.json"}
+OPEN = {"/", "/health", "/version", "/docs", "/openapi.json"}
 
 NOT_BY_A_REQUEST = {
     "internal": "an error of the server's own; none is known",

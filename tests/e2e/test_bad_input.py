@@ -435,14 +435,14 @@ async def test_a_type_that_no_worker_serves_is_seen_and_burns_no_attempt(world: 
 
 
 async def test_an_unknown_route_is_told(world: World) -> None:
-    for method, path in (("GET", "/"), ("GET", "/v1"), ("POST", f"{CREATE}/"), ("GET", f"{WORKFLOWS}/nothing"),
+    for method, path in (("GET", "/v1"), ("POST", f"{CREATE}/"), ("GET", f"{WORKFLOWS}/nothing"),
                          ("POST", "/v1/workflows/turns/execution-credential"), ("DELETE", "/x")):  # fmt: skip
         answer = await world.api.ask(method, path)
         check_refusal(answer, "not_found", None, f"no route for {path}")
 
 
 async def test_a_wrong_method_is_told_on_every_path(world: World) -> None:
-    taken: dict[str, set[str]] = {"/docs": {"GET"}, "/openapi.json": {"GET"}}
+    taken: dict[str, set[str]] = {"/": {"GET"}, "/docs": {"GET"}, "/openapi.json": {"GET"}}
     for endpoint in ENDPOINTS:
         taken.setdefault(endpoint.path, set()).add(endpoint.method)
     async with world.unchanged():

@@ -39,6 +39,7 @@ from turnbuckle.graph.named import Named, shard_identity, shard_of
 from turnbuckle.operations import doctor, signal
 from turnbuckle.store import named as named_workflows
 from turnbuckle.store.database import read, write
+from turnbuckle.wire import limits
 from turnbuckle.wire.errors import Refused
 from turnbuckle.wire.review import ReviewItem
 
@@ -223,6 +224,17 @@ def test_a_comment_is_written_once_under_its_key(store: Store) -> None:
         remark(store, item, key="c-1")
 
     assert [one.text for one in look(store, item).comments or []] == ["see page 3"]
+
+
+def test_an_answer_that_no_waiting_turn_could_take_is_refused_and_the_item_stays_open(store: Store) -> None:
+    """A signal holds 256 KiB, the output of the step that reads the item 64 KiB with the item."""
+    item = ask_value(store)
+    most = limits.REVIEW_ANSWER_BYTES - len('{"decision":"correct","value":"","by":"key:ab12cd34","at":""}') - 24
+
+    with pytest.raises(Refused, match="answer: got 32769 bytes, expected at most 32768"):
+        reply(store, item, "correct", value="x" * (most + 1))
+    assert look(store, item).status == "open"
+    assert reply(store, item, "correct", value="x" * most).status == "answered"
 
 
 def test_a_batch_answers_what_it_fits_and_says_why_not_the_rest(store: Store) -> None:
@@ -424,13 +436,13 @@ def test_a_review_trigger_gets_one_message(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("triggered")
-def test_a_message_of_a_huge_value_is_cut_to_fit(store: Store) -> None:
+def test_the_longest_answer_reaches_the_trigger_whole(store: Store) -> None:
     item = ask_value(store, workflow={"name": "notes"}, scope="test")
+    value = ["x" * (limits.REVIEW_ANSWER_BYTES - 200)]
 
-    act(store, reply(store, item, "correct", value=["x" * 300_000]))
+    act(store, reply(store, item, "correct", value=value))
 
-    message = plain(claimed(store).turn.message)
-    assert message["review_item"]["answer"]["value"][0].endswith("…")
+    assert plain(claimed(store).turn.message)["review_item"]["answer"]["value"] == value
 
 
 def test_a_trigger_without_its_instance_is_dropped(store: Store) -> None:

@@ -28,6 +28,7 @@ from turnbuckle.wire.review import (
     ReviewBatchResult,
     ReviewCommentRequest,
     ReviewCreateRequest,
+    ReviewDecision,
     ReviewItem,
     ReviewQuery,
     ReviewWait,
@@ -124,15 +125,19 @@ def answer(
     if _is_new(tx, graph_id, caller, "answer", query.id, request):
         item = _locked(tx, graph_id, query.id)
         rules.check_revision(item, request.revision)
-        answered = rules.answer(item, request.answer, caller.by, _writes(item, request.answer.decision), tx.now_ms)
+        answered = _answered(tx, item, request.answer, caller)
         if request.comment is not None:
             answered = _commented(tx, answered, request.comment, None, caller)
         reviews.save(tx, item, answered)
     return get(tx, graph_id, query)
 
 
-def _writes(item: Review, decision: str) -> bool:
-    return effect_rules.writes(item.kind, item.scope, decision, item.subject, item.facts)
+def _answered(tx: Transaction, item: Review, said: ReviewDecision, caller: Caller) -> Review:
+    """Refused(payload_too_large) for an answer that nobody who waits for it could take."""
+    writes = effect_rules.writes(item.kind, item.scope, said.decision, item.subject, item.facts)
+    made = rules.answer(item, said, caller.by, writes, tx.now_ms)
+    size.check("answer", made.answer or b"", limits.REVIEW_ANSWER_BYTES)
+    return made
 
 
 def answer_batch(
@@ -167,7 +172,7 @@ def _answer_one(
         item = _locked(tx, graph_id, review_id)
         rules.check_revision(item, (request.shown or {}).get(review_id))
         _check_pattern(item, request.pattern)
-        answered = rules.answer(item, request.answer, caller.by, _writes(item, request.answer.decision), tx.now_ms)
+        answered = _answered(tx, item, request.answer, caller)
     except Refused as refused:  # before anything of this item was written
         status: Any = None if item is None else item.status
         reason = f"{refused.code}: {refused.message}"

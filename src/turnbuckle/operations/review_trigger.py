@@ -1,6 +1,5 @@
 """Review triggers: an answer as one message to each workflow that asked for it (lbb-graph 5.7)."""
 
-import json
 from typing import Any
 
 import msgspec
@@ -14,12 +13,9 @@ from turnbuckle.operations import instance
 from turnbuckle.store import named as named_workflows
 from turnbuckle.store import review as reviews
 from turnbuckle.store.transaction import Transaction
-from turnbuckle.wire import limits
 from turnbuckle.wire.instance import WorkflowMessageRequest
 from turnbuckle.wire.review import ReviewSubject
 from turnbuckle.wire.turn import WorkflowMessageOrigin
-
-_CUT_CHARS = 4_000  # of one text, in a message that would be too large
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -65,10 +61,7 @@ def _message(tx: Transaction, item: Review, workflow: str) -> bytes:
         "graph": {"tenant_id": environment, "graph_id": graph, "branch_id": "main"},
         "review_item": _item(item),
     }
-    encoded = msgspec.json.encode(message)
-    if len(encoded) <= limits.MESSAGE_BYTES:
-        return encoded
-    return json.dumps(_cut(json.loads(encoded)), ensure_ascii=False).encode()
+    return msgspec.json.encode(message)  # far below the limit of a message, as an answer has a limit of its own
 
 
 def _item(item: Review) -> dict[str, Any]:
@@ -92,15 +85,6 @@ def _item(item: Review) -> dict[str, Any]:
         "answer": _json(item.answer),
         **{name: value for name, value in optional.items() if value is not None},
     }
-
-
-def _cut(value: Any) -> Any:
-    """Long texts cut: only a corrected value can be that long."""
-    if isinstance(value, str):
-        return value if len(value) <= _CUT_CHARS else value[: _CUT_CHARS - 1] + "…"
-    if isinstance(value, list):
-        return [_cut(one) for one in value]
-    return {name: _cut(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _json(stored: bytes | None) -> Raw | None:

@@ -133,6 +133,7 @@ REVIEW_SUMMARY_CHARS = 500
 REVIEW_IRI_CHARS = 2_000
 REVIEW_ITEM_BYTES = 256 * KIB  # question, subject, evidence and the like of one item together
 REVIEW_FACTS_BYTES = 64 * KIB
+REVIEW_ANSWER_BYTES = 32 * KIB  # it travels as a signal, and in the output of the step that reads its item
 REVIEW_FACTS_ROWS = 200
 REVIEW_OPTIONS = 100
 REVIEW_EVIDENCE = 100

@@ -264,6 +264,9 @@ async def test_the_door_to_the_host_cannot_be_replaced(sandbox: Sandbox, code: s
         "__tb_host_attributes([1])",
         "unknown_function(1)",
         "import time\ntime.sleep(-1)",
+        "import time\ntime.sleep(10.0 ** 9)",
+        "import time\ntime.sleep(float('nan'))",
+        "import time\ntime.sleep(float('inf'))",
         "import random\nrandom.randbytes(10 ** 9)",
     ],
 )

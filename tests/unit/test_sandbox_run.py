@@ -215,6 +215,9 @@ async def test_a_broken_result_is_a_failure(sandbox: Sandbox, code: str) -> None
         ("printed", "while True:\n  try:\n    print('x' * 1000)\n  except: pass"),
         ("output", "set_data_output('a', create_value('text', 'x' * 2_000_000))"),
         ("output", "for i in range(9): set_data_output(str(i), create_value('text', 'x' * 900_000))"),
+        ("event", "post_output_event('x' * 70_000)"),
+        ("event", "try:\n  post_output_event('', {'a': 'x' * 70_000})\nexcept: pass"),
+        ("output", "while True: post_output_event('x' * 50_000)"),
         ("output", "download_session_object('x' * 2_000_000)"),
     ],
 )

@@ -16,6 +16,7 @@ from turnbuckle.flow.sandbox.plain import decode, fits
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _RANDOM_BYTES = 4096  # in one answer; Monty asks for 2496 to start its generator
+_SLEEP_S = 86_400.0  # at a time; what of it the run may take is the host's matter
 _EVENT_TYPES = frozenset({"processor.output", "processor.warning", "processor.error"})
 
 
@@ -88,7 +89,7 @@ async def _from_system(ask: Ask, host: Host) -> Any:
             return (await _now(host, None)).date()
         case "time.time", _:
             return await _clock_us(host) / 1_000_000
-        case "time.sleep", (float(seconds),):
+        case "time.sleep", (float(seconds),) if 0 <= seconds <= _SLEEP_S:
             return await _from_host(host, SLEEP, [seconds], {})
         case "os.urandom", (int(count),) if 0 < count <= _RANDOM_BYTES:
             return bytes.fromhex(await _from_host(host, RANDOM_BYTES, [count], {}))

@@ -149,6 +149,7 @@ def _differences() -> list[str]:
         "- A method of a built-in value cannot be taken without calling it: `f = text.join` fails, `map(str.strip, x)`",
         "  works.",
         "- `issubclass` knows equal types, `object`, `bool` and exceptions. `functools.wraps` copies nothing.",
+        "- `round` of a float rounds its shortest text: `round(2.675, 2)` is 2.68.",
         "- `breakpoint()` does nothing; `pause_before` of an execution is the one that works.",
         "- `io.BytesIO` is a function: nothing is an instance of it.",
         "- The sandbox supplies what a module lacks where its name is written out: `dataclasses.asdict(x)` works,",
@@ -167,7 +168,8 @@ def _limits() -> list[str]:
         "recursion_depth": "calls inside calls",
         "calls": "questions to the host: helpers, clock, random numbers",
         "printed_bytes": "printed text",
-        "output_bytes": "all outputs as JSON",
+        "event_bytes": "one event that the code posts, as JSON",
+        "output_bytes": "all outputs as JSON, and all events",
         "value_bytes": "one output or one helper's arguments as JSON",
         "code_bytes": "the code",
     }

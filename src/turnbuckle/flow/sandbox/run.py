@@ -115,6 +115,16 @@ class _Run:
     printed: list[str] = field(default_factory=list)
     printed_bytes: int = 0
     events: list[CodeEvent] = field(default_factory=list)
+    event_bytes: int = 0
+
+    def post(self, event: CodeEvent) -> None:
+        size = len(json.dumps([event.message, event.attributes], ensure_ascii=False).encode("utf-8", "replace"))
+        self.event_bytes += size
+        if size > self.limits.event_bytes:
+            raise Breach("event")
+        if self.event_bytes > self.limits.output_bytes:
+            raise Breach("output")
+        self.events.append(event)
 
     def take_print(self, stream: str, text: str) -> None:
         """Raising here ends the run in the sandbox, where nothing can catch it."""
@@ -156,7 +166,7 @@ class _Run:
             raise Breach("calls")
         ask = Ask(snapshot.function_name, snapshot.is_os_function, snapshot.args, snapshot.kwargs)
         try:
-            return {"return_value": await answer_to(ask, self.host, self.limits, self.events.append)}
+            return {"return_value": await answer_to(ask, self.host, self.limits, self.post)}
         except Refused as refused:
             return {"exc_type": refused.carrier, "message": refused.message}
 

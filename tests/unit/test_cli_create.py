@@ -46,6 +46,7 @@ def test_the_project_has_its_name_the_templates_files_and_an_sdk() -> None:
 
     assert project["name"] == "my-values"
     assert [Requirement(text).name for text in project["dependencies"]] == ["turnbuckle"]
+    assert "turnbuckle[server]" in project["optional-dependencies"]["test"]  # so `turnbuckle dev` runs in it
     assert Path("my-values/README.md").read_text("utf-8").startswith("# my-values\n")
     source = folder_of("values-extract")
     assert {path.relative_to(source) for path in files(source)} == {

@@ -41,6 +41,7 @@ ARROWS: dict[str, set[str]] = {
         "safetensors",
         "tokenizers",
     },
+    "turnbuckle.outside": {"httpx", "msgspec"},
     "turnbuckle.operations": {
         "turnbuckle.store",
         "turnbuckle.engine",
@@ -52,6 +53,8 @@ ARROWS: dict[str, set[str]] = {
     "turnbuckle.http": {
         "turnbuckle.operations",
         "turnbuckle.models",  # a model is called between two operations
+        "turnbuckle.outside",  # and so is a host
+        "httpx",  # its URLs
         "turnbuckle.sparql",
         "turnbuckle.graph.projection",  # the number of a point
         "turnbuckle.wire",
@@ -75,7 +78,7 @@ ARROWS: dict[str, set[str]] = {
     # The modules at the top compose the rooms; the two below also use the SDK as a user would.
     "turnbuckle": {"msgspec", "uvicorn"},
     "turnbuckle.testing": {"turnbuckle", "lbb", "httpx"},
-    "turnbuckle.cli": {"turnbuckle", "lbb", "httpx", "click", "rich", "uvicorn", "watchfiles"},
+    "turnbuckle.cli": {"turnbuckle", "lbb", "blobhub", "httpx", "click", "rich", "uvicorn", "watchfiles"},
     "lbb": {"httpx", "pydantic", "aiohttp", "blake3", "certifi", "yarl"},
     "blobhub": {"httpx", "yaml"},
 }

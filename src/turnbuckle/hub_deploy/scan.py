@@ -40,9 +40,9 @@ class SourceFile:
         return self._names.top_level
 
     @cached_property
-    def expected(self) -> dict[str, int]:
-        """Names that it uses and binds nowhere, or by an import alone, with the first line."""
-        return {name.id: name.lineno for name in reversed(self._names.free)}
+    def expected(self) -> frozenset[str]:
+        """Names that it uses and binds nowhere, or by an import alone."""
+        return frozenset(name.id for name in self._names.free)
 
     @cached_property
     def offered(self) -> frozenset[str]:

@@ -19,7 +19,7 @@ import msgspec
 
 from turnbuckle import CONTRACT_VERSION
 from turnbuckle.config import Config
-from turnbuckle.http import about, body, openapi, pages, reviews
+from turnbuckle.http import about, body, console, openapi, pages, reviews
 from turnbuckle.http.activities import Activities
 from turnbuckle.http.admission import Admission, Admitted
 from turnbuckle.http.endpoints import ENDPOINTS, Endpoint
@@ -72,6 +72,7 @@ class App:
         self._routes: dict[tuple[str, str], Endpoint] = {(e.method, e.path): e for e in ENDPOINTS}
         run = secrets.token_hex(4)  # ids of two runs of a server differ
         self._request_ids = (f"req_{run}{number:06x}" for number in itertools.count(1))
+        self._console = console.Console()
         self._pages = pages.pages(lambda: json.dumps(openapi.document()).encode())
         self._methods = _methods([*self._routes, *(("GET", path) for path in self._pages)])
 
@@ -143,6 +144,8 @@ class App:
         try:
             if takes(request.path):
                 status, kind, content, more = await self.hub.answer(request)
+            elif console.takes(request.path):
+                status, kind, content, more = self._console.answer(request.method, request.path)
             else:
                 status, kind, content = 200, *await self._answer(request)
         except Refused as refused:
@@ -150,7 +153,7 @@ class App:
             if refused.retry_after_s is not None:
                 more = [(b"retry-after", str(refused.retry_after_s).encode())]
             if status == HTTPStatus.METHOD_NOT_ALLOWED:
-                more = [(b"allow", self._methods[request.path].encode())]
+                more = [(b"allow", self._methods.get(request.path, "GET").encode())]
         except ClientGone:
             return
         except Exception:

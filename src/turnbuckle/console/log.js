@@ -1,0 +1,89 @@
+// The event log: every event of the run, oldest first. It keeps up with the newest until somebody scrolls back.
+
+import { clock, field, make } from "./dom.js";
+import { print } from "./exact.js";
+import { json } from "./values.js";
+
+export class Log {
+  constructor({ list, count, filter, mine, download }, onSelect) {
+    Object.assign(this, { list, count, filter, mine, onSelect });
+    this.rows = []; // {event, row}
+    this.selected = null;
+    this.isFollowing = true;
+    filter.addEventListener("input", () => this.#show());
+    mine.addEventListener("change", () => this.#show());
+    download.addEventListener("click", () => this.#save());
+    list.addEventListener("scroll", () => {
+      this.isFollowing = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+    });
+    list.addEventListener("click", (event) => this.#open(event.target.closest("li")));
+  }
+
+  add(events) {
+    if (events.length === 0) return;
+    const added = events.map((event) => ({ event, row: rowOf(event) }));
+    this.rows.push(...added);
+    for (const each of added) each.row.hidden = !this.#fits(each.event);
+    this.list.append(...added.map(({ row }) => row));
+    this.count.textContent = this.rows.length.toLocaleString();
+    this.keepUp();
+  }
+
+  keepUp() {
+    if (this.isFollowing) this.list.scrollTop = this.list.scrollHeight;
+  }
+
+  clear() {
+    this.rows = [];
+    this.list.replaceChildren();
+    this.count.textContent = "";
+  }
+
+  select(id) {
+    this.selected = id;
+    for (const { event, row } of this.rows) row.classList.toggle("selected", id !== null && componentOf(event) === id);
+    if (this.mine.checked) this.#show();
+  }
+
+  #fits(event) {
+    const words = this.filter.value.trim().toLowerCase();
+    if (this.mine.checked && this.selected !== null && componentOf(event) !== this.selected) return false;
+    if (words === "") return true;
+    const { processor_name: name = "", processor_type: type = "" } = event.attributes ?? {};
+    return `${event.type} ${event.message ?? ""} ${name} ${type}`.toLowerCase().includes(words);
+  }
+
+  #show() {
+    for (const { event, row } of this.rows) row.hidden = !this.#fits(event);
+  }
+
+  #open(row) {
+    const found = this.rows.find((each) => each.row === row);
+    if (found === undefined || getSelection().type === "Range") return;
+    const opened = row.querySelector("pre");
+    if (opened === null) row.append(json(found.event));
+    else opened.remove();
+    const id = componentOf(found.event);
+    if (id !== null && opened === null) this.onSelect(id);
+  }
+
+  #save() {
+    const lines = this.rows.map(({ event }) => `${print(event, "")}\n`);
+    const address = URL.createObjectURL(new Blob(lines, { type: "application/x-ndjson" }));
+    const name = `${this.rows[0]?.event.execution_id ?? "events"}.jsonl`;
+    make("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  }
+}
+
+function rowOf(event) {
+  const at = make("time", { datetime: event.created_at, title: event.created_at }, clock(event.created_at));
+  const tone = event.type.endsWith("error") ? "bad" : event.type.endsWith("warning") ? "warn" : event.type.split(".")[0];
+  const type = field(event.type, "code", { class: `tone ${tone}` });
+  return make("li", {}, at, type, field(event.message ?? "", "span", { class: "message" }));
+}
+
+function componentOf(event) {
+  const id = event.attributes?.processor_id;
+  return id === undefined ? null : String(id);
+}

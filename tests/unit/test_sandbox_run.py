@@ -1,7 +1,10 @@
 """Code of components: what comes out of a run, its limits, and the same answers after a crash (blobhub 5.6)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from turnbuckle.flow.sandbox import (
 )
 from turnbuckle.flow.sandbox.names import CARRIERS, EXCEPTIONS
 
+ROOT = Path(__file__).parents[2]
 TEXT = {"type": "text", "text": "Where is my order?"}
 
 
@@ -316,14 +320,40 @@ async def test_equal_values_hash_and_order_the_same_in_every_process() -> None:
 
 
 async def test_a_cancelled_run_stops_and_the_pool_goes_on(sandbox: Sandbox) -> None:
-    task = asyncio.create_task(sandbox.run("while True: pass", time_s=60))
-    waiting = asyncio.create_task(sandbox.is_well())  # gets the one process when the first gives it up
-    await asyncio.sleep(0)
-    task.cancel()
+    """Cancelled in the middle of a computation, and again while it waits for its host."""
+    began = asyncio.Event()
 
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert await asyncio.wait_for(waiting, 20)
+    class Telling:
+        async def call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+            began.set()
+            if name == "sleep":
+                await asyncio.Event().wait()
+            return 0
+
+    for code in ("time.time()\nwhile True: pass", "time.sleep(1)"):
+        began.clear()
+        task = asyncio.create_task(sandbox.run(code, host=Telling(), time_s=60))
+        await began.wait()
+        for _ in range(20):  # until the answer is back in the sandbox
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 20)
+        assert await asyncio.wait_for(sandbox.is_well(), 20)
+
+
+def test_a_process_that_ran_code_ends_as_it_should() -> None:
+    """Whatever the interpreter's own threads are doing when Python takes itself down."""
+    program = (
+        "import asyncio\nfrom tests.unit.sandbox import Sandbox, SandboxPool\n"
+        "async def main():\n  async with SandboxPool(processes=1) as pool:\n"
+        "    for _ in range(20): await Sandbox(pool).run('x = 1')\n"
+        "asyncio.run(main())"
+    )
+
+    ended = [subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode for _ in range(5)]
+
+    assert ended == [0] * 5
 
 
 async def test_an_endless_run_leaves_the_event_loop_alone(sandbox: Sandbox) -> None:

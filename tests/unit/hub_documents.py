@@ -108,7 +108,7 @@ def _flows(chance: random.Random, types: list[str]) -> Iterator[Json]:
     yield from (flow("s", f"c{i}") for i in range(chance.choice((1, 1, 2))) if i < len(types))
     for i, name in enumerate(types):
         for route in FLOW_TYPES[name]:
-            for _ in range(chance.choice((1, 2, 2, 3) if name == "flow.parallel" else (0, 1, 1, 1, 1, 2))):
+            for _ in range(chance.choice((1, 2, 2, 3) if name == "flow.parallel" else (0, 1, 1, 1, 2, 2))):
                 yield flow(f"c{i}", _target(chance, i, len(types)), route)
 
 
@@ -122,6 +122,7 @@ def _target(chance: random.Random, source: int, count: int) -> str:
 
 def _datas(chance: random.Random, count: int, kept: int) -> Iterator[Json]:
     ends = [(f"c{i}", "out", "in") for i in range(count)] + [(f"d{i}", "value", "value") for i in range(kept)] * 2
-    for _ in range(chance.randrange(13)):
-        (source, out, _), (target, _, into) = chance.choice(ends), chance.choice(ends)
+    sinks = chance.sample(ends, min(3, len(ends)))  # so that several sources meet in one input
+    for _ in range(chance.randrange(16)):
+        (source, out, _), (target, _, into) = chance.choice(ends), chance.choice(sinks)
         yield data(source, target, out, into)

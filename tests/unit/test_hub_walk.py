@@ -14,6 +14,7 @@ from tests.unit.hub_documents import Json, component, data, document, documents,
 from tests.unit.hub_reference import Reference
 from turnbuckle.hub import walk as walking
 from turnbuckle.hub.catalogue import CATALOGUE
+from turnbuckle.hub.cycles import endless_cycles
 from turnbuckle.hub.data_flow import initial_data, session_aliases, session_writes, settle
 from turnbuckle.hub.document import parse
 from turnbuckle.hub.position import Arrived, Ended, Fault, Outcome
@@ -114,6 +115,25 @@ def test_a_run_goes_on_from_recorded_outcomes_as_it_went_before(raw: Json, draws
     again = to_its_end(started(raw, 30), lambda run: recorded[run.key] if run.key in kept else act(run))
 
     assert again == first
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents())
+def test_a_run_that_enters_a_circle_without_exit_never_completes(raw: Json) -> None:
+    """So the check's finding is certain: whatever conditions and loops decide, only the limit ends the run."""
+    wiring = Wiring(parse(raw))
+    circles = {index for circle in endless_cycles(wiring) for index in circle}
+    entered: set[int] = set()
+
+    def without_failure(run: Run) -> Outcome:
+        entered.add(run.component.index)
+        return Outcome("success" if run.component.type == "logic.code" else act(run).route)
+
+    end, _ = to_its_end(walking.start(wiring, {}, 60), without_failure)
+
+    if circles & entered:
+        assert isinstance(end, Ended)
+        assert end.status == "failed"
 
 
 def ran(
@@ -428,3 +448,49 @@ def test_all_components_of_one_alias_get_the_input_as_it_is() -> None:
     raw = document([START, *(component(i, "data.integer", alias="n", persistence="execution") for i in "de")], [])
 
     assert initial_data(parse(raw), [("n", text("no number"))], {}) == {1: text("no number"), 2: text("no number")}
+
+
+def test_a_later_branch_counts_as_newer_however_short_it_is() -> None:
+    raw = document(
+        [START, component("p", "flow.parallel"), component("j", "flow.join"), *code("a", "b", "c", "x", "z")],
+        [
+            *(flow(*pair) for pair in ("sp", "pa", "ab", "bc", "cj", "px", "xj", "jz")),
+            data("c", "z", "out", "in"),
+            data("x", "z", "out", "in"),
+        ],
+    )
+
+    _, _, trace = ran(raw, {i: Outcome("next", {"out": text(i)}) for i in "cx"})
+
+    assert trace[-1][1] == {"in": text("x")}
+
+
+def test_a_branch_may_arrive_at_two_joins_and_both_go_on() -> None:
+    raw = document(
+        [START, component("p", "flow.parallel"), *(component(i, "flow.join") for i in "jk"), *code("a", "y", "z")],
+        [flow(*pair) for pair in ("sp", "pa", "aj", "ak", "jy", "kz")],
+    )
+
+    assert ran(raw)[1] == ["s", "p", "a", "j", "y", "k", "z"]
+
+
+def test_a_join_that_waits_behind_a_fork_of_the_branch_is_entered_once() -> None:
+    raw = document(
+        [START, *(component(i, "flow.parallel") for i in "pq"), component("j", "flow.join"), *code("a", "b", "c")],
+        [flow(*pair) for pair in ("sp", "pa", "pc", "aq", "aj", "qb", "cj")],
+    )
+
+    assert ran(raw)[1] == ["s", "p", "a", "q", "b", "c", "j"]
+
+
+def test_branches_share_the_entries_that_are_left() -> None:
+    """Else branches in branches would multiply the limit."""
+    raw = document(
+        [START, component("p", "flow.parallel"), *code("a", "b")],
+        [*(flow(*pair) for pair in ("sp", "pa", "pb", "aa")), flow("b", "b", "other")],
+    )
+
+    end, ids, _ = ran(raw, max_entries=10)
+
+    assert fault_of(end) == "too_many_entries"
+    assert ids.count("a") == 4

@@ -21,6 +21,7 @@ class Wiring:
         self._place = {component.index: place for place, component in enumerate(document.components)}
         # (component, result) -> targets, in document order
         self._flow: dict[tuple[int, str], list[int]] = defaultdict(list)
+        self._results: dict[int, list[str]] = defaultdict(list)
         self._data_into: dict[int, list[tuple[int, Connection]]] = defaultdict(list)
         self._data_from: dict[int, list[tuple[int, Connection]]] = defaultdict(list)
         self._providers: dict[int, dict[str, int]] = defaultdict(dict)
@@ -31,6 +32,8 @@ class Wiring:
         source = self.index_of.get(connection.source_id, NOWHERE)
         target = self.index_of.get(connection.target_id, NOWHERE)
         if connection.kind == "flow":
+            if (source, connection.route) not in self._flow:
+                self._results[source].append(connection.route)
             self._flow[source, connection.route].append(target)
         elif connection.kind == "data":
             self._data_into[target].append((source, connection))
@@ -51,6 +54,13 @@ class Wiring:
     def targets(self, index: int, result: str) -> tuple[int, ...]:
         """Where the flow goes on after that result, in document order."""
         return tuple(self._flow.get((index, result), ()))
+
+    def results_with_edges(self, index: int) -> list[str]:
+        """The results that lead on, in document order."""
+        return self._results.get(index, [])
+
+    def all_targets(self, index: int) -> list[int]:
+        return [target for result in self.results_with_edges(index) for target in self.targets(index, result)]
 
     def data_into(self, index: int) -> list[tuple[int, Connection]]:
         """(source, edge) in document order."""

@@ -82,10 +82,10 @@ async def test_a_note_without_a_text_is_tried_three_times_more() -> None:
 async def test_the_settings_of_the_second_block_are_taken() -> None:
     async with Engine() as engine:
         client = engine.client()
-        page = block(1)
+        page = block(2)
         await client.create_graph()
         await client.ontology.evolve({"ops": OPS})
-        page["watch_wide"].__globals__["AsyncLbbClient"] = lambda graph: engine.client(graph=graph)
+        page["watch_wide"].__globals__["AsyncLbbClient"] = lambda api_key, graph: engine.client(graph=graph)
 
         await page["watch_wide"]()
 

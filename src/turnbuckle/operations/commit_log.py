@@ -34,7 +34,7 @@ class Written(NamedTuple):
 
 
 def missing(caller: Caller) -> Refused:
-    return Refused("not_found", f"there is no graph {caller.graph!r}")
+    return Refused("not_found", f"there is no graph {caller.graph!r}; `create_graph` of a client makes it")
 
 
 def lock(tx: Transaction, graph_id: str, caller: Caller) -> GraphHead:

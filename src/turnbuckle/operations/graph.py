@@ -127,7 +127,7 @@ def publication_status(tx: Transaction, graph_id: str, query: NoQuery, caller: C
     """A commit is published with itself, so the state is always `current`. Refused(not_found) without the graph."""
     head = graphs.head(tx, graph_id)
     if head is None:
-        raise Refused("not_found", f"there is no graph {caller.graph!r}")
+        raise Refused("not_found", f"there is no graph {caller.graph!r}; `create_graph` of a client makes it")
     newest = commits.get(tx, graph_id, head.head_seq)
     return GraphPublicationStatus(
         state="current",

@@ -156,11 +156,21 @@ async def test_an_exception_of_a_helper_is_caught_by_its_name_alone(sandbox: San
     assert outcome.printed == f"{name} no\n"
 
 
-async def test_an_uncaught_exception_of_a_helper_keeps_its_name(sandbox: Sandbox) -> None:
-    outcome = await sandbox.run("\nraise GraphMutationConflict('rev 3')")
+@pytest.mark.parametrize("name", [name for name in EXCEPTIONS if name in CARRIERS])
+async def test_an_uncaught_exception_of_a_helper_keeps_its_name(sandbox: Sandbox, name: str) -> None:
+    outcome = await sandbox.run(f"\nraise {name}('rev 3')")
 
     assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.message, outcome.error.line) == ("GraphMutationConflict", "rev 3", 2)
+    assert (outcome.error.kind, outcome.error.type) == ("exception", name)
+    assert (outcome.error.message, outcome.error.line) == ("rev 3", 2)
+
+
+async def test_what_the_parser_of_the_sandbox_refuses_is_a_refusal(sandbox: Sandbox) -> None:
+    """When the check missed it."""
+    outcome = await sandbox.run_unchecked("x = 1\ndef f():\n  yield 1")
+
+    assert outcome.error is not None
+    assert (outcome.error.kind, outcome.error.type, outcome.error.line) == ("refused", "unsupported_syntax", 3)
 
 
 @pytest.mark.parametrize(

@@ -35,15 +35,17 @@ def raised(exc: MontyError, program: Program, limits: SandboxLimits, limit: Limi
     limit = limit or next((name for kind, name in _LIMIT_OF.items() if isinstance(inner, kind)), None)
     if limit is not None:
         return breached(limit, limits, line, _traceback(frames))
-    kind, message = _name_of(exc, inner), str(inner)[:_MESSAGE_CHARACTERS]
-    if isinstance(exc, MontySyntaxError) or kind == "NotImplementedError":
+    kind, message = type(inner).__name__, str(inner)[:_MESSAGE_CHARACTERS]
+    if isinstance(exc, MontySyntaxError) or _is_of_the_parser(exc):
         return CodeError("refused", "unsupported_syntax", message, line)
     kind = names.CARRIED.get(kind, kind)
     return CodeError("exception", kind, message, line, f"{_traceback(frames)}{kind}: {message}")
 
 
-def _name_of(exc: MontyError, inner: BaseException) -> str:
-    return type(inner).__name__
+def _is_of_the_parser(exc: MontyError) -> bool:
+    """Nothing ran yet, so no frame belongs to a function or to the module."""
+    frames = exc.traceback() if isinstance(exc, MontyRuntimeError) else []
+    return bool(frames) and all(frame.function_name is None for frame in frames)
 
 
 def _own_frames(exc: MontyError, program: Program) -> list[tuple[int, Frame]]:

@@ -61,6 +61,33 @@ class AddSuperTypesOp(WireModel):
     super_types: list[str]
 
 
+class ChatActivityRequest(WireModel):
+    base_url: str | None = None
+    credential: str | None = None
+    effect_id: str
+    label: str | None = None
+    max_tokens: int | None = None
+    messages: list[ChatMessage]
+    model: str | None = None
+    temperature: float | None = None
+    test: ActivityTest | None = None
+    workflow: ActivityWorkflow | None = None
+
+
+class ChatActivityResponse(WireModel):
+    cached: bool
+    cost_micro_usd: int
+    model: str
+    text: str
+    tokens_in: int
+    tokens_out: int
+
+
+class ChatMessage(WireModel):
+    content: str
+    role: Literal["assistant", "system", "user"] | str
+
+
 class DecideActivityRequest(WireModel):
     effect_id: str | None = None
     label: str | None = None
@@ -367,6 +394,30 @@ class Health(WireModel):
     store: Literal["postgresql", "sqlite"] | str
 
 
+class HttpActivityRequest(WireModel):
+    credential: str | None = None
+    effect_id: str
+    headers: dict[str, str] | None = None
+    json_: Any = Field(default=None, validation_alias="json", serialization_alias="json")
+    label: str | None = None
+    method: str
+    test: ActivityTest | None = None
+    text: str | None = None
+    timeout_s: int | None = None
+    url: str
+    workflow: ActivityWorkflow | None = None
+
+
+class HttpActivityResponse(WireModel):
+    """Any answer, whatever its status. Secrets that the host repeats are hidden."""
+
+    cached: bool | None = None
+    headers: dict[str, str]
+    json_: Any = Field(default=None, validation_alias="json", serialization_alias="json")
+    status: int
+    text: str | None = None
+
+
 class ModelCall(WireModel):
     """A call with what was asked and answered. What was too long is kept as the start of its JSON text."""
 
@@ -376,7 +427,7 @@ class ModelCall(WireModel):
     id: str
     input: Any
     instance: str | None = None
-    job: Literal["decide", "embed", "reason"] | str
+    job: Literal["chat", "decide", "embed", "reason"] | str
     model: str
     ok: bool
     origin: ModelCallOrigin
@@ -389,7 +440,7 @@ class ModelCall(WireModel):
     summary: str
     truncated: bool
     usage: ModelCallUsage | None = None
-    use: Literal["decide", "embed", "extract"] | str | None = None
+    use: Literal["chat", "decide", "embed", "extract"] | str | None = None
 
 
 class ModelCallOrigin(WireModel):
@@ -409,7 +460,7 @@ class ModelCallRow(WireModel):
     error: str | None = None
     id: str
     instance: str | None = None
-    job: Literal["decide", "embed", "reason"] | str
+    job: Literal["chat", "decide", "embed", "reason"] | str
     model: str
     ok: bool
     provider: str
@@ -419,7 +470,7 @@ class ModelCallRow(WireModel):
     step: str | None = None
     summary: str
     usage: ModelCallUsage | None = None
-    use: Literal["decide", "embed", "extract"] | str | None = None
+    use: Literal["chat", "decide", "embed", "extract"] | str | None = None
 
 
 class ModelCallRun(WireModel):
@@ -1987,6 +2038,9 @@ __all__ = [
     "AddPropertyOp",
     "AddRelationOp",
     "AddSuperTypesOp",
+    "ChatActivityRequest",
+    "ChatActivityResponse",
+    "ChatMessage",
     "DecideActivityRequest",
     "DecideActivityResponse",
     "DecisionAnswer",
@@ -2023,6 +2077,8 @@ __all__ = [
     "GraphSnapshot",
     "GraphsResponse",
     "Health",
+    "HttpActivityRequest",
+    "HttpActivityResponse",
     "ModelCall",
     "ModelCallOrigin",
     "ModelCallResponse",

@@ -19,6 +19,7 @@ class Config:
     flow: bool = True  # run the flow worker, which runs executions, beside the server
     mode: str = "serve"  # or "dev": the well-known key, loopback only, mock models without a file
     models: Path | None = None  # the file that names model providers: docs/reference/models-toml.md
+    outside: Path | None = None  # the file that says where executions may send requests: docs/reference/outside-toml.md
     index: Path | None = None  # the folder of SPARQL indexes, one of each server; None: beside the SQLite store
     sparql_query_ms: int = limits.SPARQL_MS
     sparql_memory_bytes: int = 4 * 1024 * limits.MIB  # address space of the index process

@@ -11,6 +11,7 @@ import uvicorn
 
 from turnbuckle import upkeep
 from turnbuckle.config import Config
+from turnbuckle.flow.sandbox import check_code
 from turnbuckle.flow_host import FlowHost
 from turnbuckle.http.app import App
 from turnbuckle.http.bounded_head import BoundedHeadProtocol
@@ -43,7 +44,7 @@ def serve(
         if prepare is not None:
             prepare(database)
         with asyncio.Runner(loop_factory=uvicorn.Config("", log_config=None).get_loop_factory()) as runner:
-            runner.run(_serve(App(database, config, index), listening, ready))
+            runner.run(_serve(App(database, config, index, check_code), listening, ready))
 
 
 def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]:
@@ -78,6 +79,7 @@ async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
         await app.activities.aclose()
+        await app.outside.aclose()
         app.close()
 
 

@@ -34,7 +34,7 @@ class FlowServer:
     """`turnbuckle dev` on a folder; `restart` starts it again on the same port and store."""
 
     def __init__(self, folder: Path, *words: str) -> None:
-        self._folder = folder
+        self.folder = folder
         self._words = words
         self._port = "0"
         self._http = httpx.Client(timeout=30, headers={"X-API-Key": DEV_KEY})
@@ -42,7 +42,7 @@ class FlowServer:
         self.revision_id = _prepared(folder / "data")
 
     def start(self) -> None:
-        self._dev = Dev(self._folder, "--port", self._port, *self._words)
+        self._dev = Dev(self.folder, "--port", self._port, *self._words)
         self.url = self._dev.until(r"listening on (\S+)")[1]
         self._port = self.url.rsplit(":", 1)[1]
 

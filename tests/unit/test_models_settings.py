@@ -66,6 +66,7 @@ def test_what_the_start_tells_holds_no_secret(file: Path) -> None:
         "reason: large-1 of big at https://models.example.com/v1",
         "decide: mock-decision of mock",
         "embed: mock-embedding of mock",
+        "chat: large-1 of big at https://models.example.com/v1",  # as reason
     ]
 
 
@@ -74,6 +75,7 @@ def test_without_a_file_dev_has_mocks_and_serve_says_how_to_get_models() -> None
         "mock-generative",
         "mock-decision",
         "mock-embedding",
+        "mock-generative",
     ]
     with pytest.raises(Refused, match="the server has no --models file") as info:
         open_models(None, is_dev=False).serving("reason")

@@ -12,6 +12,7 @@ from turnbuckle import server
 from turnbuckle.config import DEFAULT_PORT, Config
 from turnbuckle.models.settings import BadSettings
 from turnbuckle.operations import key
+from turnbuckle.outside.settings import BadOutside
 from turnbuckle.sparql.folder import NoFolder
 from turnbuckle.store.database import CannotOpen, Database, write
 from turnbuckle.store.key import Grant
@@ -37,6 +38,12 @@ _MODELS = click.option(
 _FLOW = click.option(
     "--flow/--no-flow", default=True, show_default=True, help="Run executions here: the flow worker beside the server."
 )
+_OUTSIDE = click.option(
+    "--outside",
+    envvar="TURNBUCKLE_OUTSIDE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file that says where executions may send requests.  [default: nowhere]",
+)
 _QUERY_SECONDS = "How long a SPARQL query may run."
 _QUERY_MEMORY = "Address space of the process that answers them."
 
@@ -49,6 +56,7 @@ _QUERY_MEMORY = "Address space of the process that answers them."
 @click.option("--workflows/--no-workflows", default=True, show_default=True, help="Serve the workflow engine.")
 @_FLOW
 @_MODELS
+@_OUTSIDE
 @click.option(
     "--index",
     type=click.Path(file_okay=False, path_type=Path),
@@ -64,6 +72,7 @@ def serve(
     workflows: bool,
     flow: bool,
     models: Path | None,
+    outside: Path | None,
     index: Path | None,
     query_seconds: float,
     query_memory_mb: int,
@@ -78,6 +87,7 @@ def serve(
             workflows,
             flow,
             models=models,
+            outside=outside,
             index=index,
             sparql_query_ms=round(query_seconds * 1_000),
             sparql_memory_bytes=query_memory_mb * limits.MIB,
@@ -91,12 +101,20 @@ def serve(
 @click.option("--fresh", is_flag=True, help="Remove the store in the data folder first.")
 @_FLOW
 @_MODELS
+@_OUTSIDE
 @click.option(
     "--worker", help="Also run a worker: a template such as values-extract, or MODULE as `python -m` takes it."
 )
 @click.option("--graph", help="The worker's graph; by default that of its samples.")
 def dev(
-    port: int, data: Path, fresh: bool, flow: bool, models: Path | None, worker: str | None, graph: str | None
+    port: int,
+    data: Path,
+    fresh: bool,
+    flow: bool,
+    models: Path | None,
+    outside: Path | None,
+    worker: str | None,
+    graph: str | None,
 ) -> None:
     """Run a server to try things: loopback only, with the known key lbb_sk_test_local and mock models.
 
@@ -104,15 +122,26 @@ def dev(
     change of its files; models.toml in its project names the models, unless --models does.
     """
     if worker is not None:
-        sys.exit(_run_beside(worker, graph, port=port, data=data, fresh=fresh, flow=flow, models=models))
+        sys.exit(
+            _run_beside(worker, graph, port=port, data=data, fresh=fresh, flow=flow, models=models, outside=outside)
+        )
     if graph is not None:
         raise click.UsageError("--graph is the worker's: give --worker too")
     click.echo(f"dev mode: loopback only, anyone on this machine may use the key {key.DEV_KEY}")
-    _run(Config("127.0.0.1", port, data, mode="dev", flow=flow, models=models), _add_dev_key, is_fresh=fresh)
+    config = Config("127.0.0.1", port, data, mode="dev", flow=flow, models=models, outside=outside)
+    _run(config, _add_dev_key, is_fresh=fresh)
 
 
 def _run_beside(
-    worker: str, graph: str | None, *, port: int, data: Path, fresh: bool, flow: bool, models: Path | None
+    worker: str,
+    graph: str | None,
+    *,
+    port: int,
+    data: Path,
+    fresh: bool,
+    flow: bool,
+    models: Path | None,
+    outside: Path | None,
 ) -> int:
     from turnbuckle.cli import dev_worker
     from turnbuckle.cli.worker_module import find_worker
@@ -122,6 +151,7 @@ def _run_beside(
     server = ["dev", "--port", str(port), "--data", str(data)]
     server += ["--fresh"] if fresh else []
     server += [] if flow else ["--no-flow"]
+    server += [] if outside is None else ["--outside", str(outside)]
     server += [] if models is None else ["--models", str(models)]
     return dev_worker.run(server, found, graph)
 
@@ -141,5 +171,5 @@ def _run(config: Config, prepare: Callable[[Database], None] | None = None, *, i
         if exc.errno != errno.EADDRINUSE:
             sys.exit(f"turnbuckle: {exc}")
         sys.exit(f"turnbuckle: another program listens on {config.host}:{config.port}; stop it, or give another --port")
-    except (BadSettings, CannotOpen, NewerSchema, NoFolder) as exc:
+    except (BadOutside, BadSettings, CannotOpen, NewerSchema, NoFolder) as exc:
         sys.exit(f"turnbuckle: {exc}")

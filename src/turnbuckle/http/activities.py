@@ -28,11 +28,13 @@ from turnbuckle.operations.caller import Caller
 from turnbuckle.store.database import Lane
 from turnbuckle.wire import limits
 from turnbuckle.wire.activity import (
+    ChatActivityResponse,
     DecideActivityRequest,
     DecideActivityResponse,
     DecisionAnswer,
     EmbedActivityRequest,
     EmbedActivityResponse,
+    HttpActivityResponse,
     ReasonActivityRequest,
     ReasonActivityResponse,
 )
@@ -41,7 +43,14 @@ from turnbuckle.wire.errors import Refused
 log = logging.getLogger("turnbuckle.http")
 Gone = Callable[[], Awaitable[None]]  # returns when the client has closed the connection
 V = TypeVar("V")
-A = TypeVar("A", ReasonActivityResponse, DecideActivityResponse, EmbedActivityResponse)
+A = TypeVar(
+    "A",
+    ReasonActivityResponse,
+    DecideActivityResponse,
+    EmbedActivityResponse,
+    ChatActivityResponse,
+    HttpActivityResponse,
+)
 RENEW_S = limits.CALL_LEASE_MS / 3_000
 LOOK_AGAIN_S = 1.0  # for an answer that another server may have stored
 _LARGE_BYTES = 256 * limits.KIB
@@ -55,6 +64,7 @@ class Job(msgspec.Struct, Generic[V, A], frozen=True):
     call: Callable[[Seat], Awaitable[Reply[V]]]
     answer: Callable[[Reply[V], int], A]  # the reply with its cost
     output: Callable[[A], bytes]  # what the log keeps of it
+    seat: Seat | None = None  # who is called; None: who serves it by the settings
 
 
 class Activities:
@@ -82,7 +92,7 @@ class Activities:
         prompt = Prompt(request.prompt, request.system, schema, max_tokens)
         inputs = {"prompt": prompt.prompt, "schema": request.schema, "system": prompt.system, "max_tokens": max_tokens}
         asked = await asyncio.to_thread(activity.ask, graph_id, caller, "reason", request, inputs, prompt.prompt)
-        return await self._answer(
+        return await self.answer(
             Job(
                 asked,
                 ReasonActivityResponse,
@@ -108,7 +118,7 @@ class Activities:
         _check_chars("state", len(state), limits.DECISION_STATE_CHARS)
         inputs = {"state": request.state, "questions": request.questions}
         asked = await asyncio.to_thread(activity.ask, graph_id, caller, "decide", request, inputs, state)
-        return await self._answer(
+        return await self.answer(
             Job(
                 asked,
                 DecideActivityResponse,
@@ -132,7 +142,7 @@ class Activities:
         """A vector for each text."""
         inputs = {"texts": request.texts}
         asked = await asyncio.to_thread(activity.ask, graph_id, caller, "embed", request, inputs, request.texts[0])
-        return await self._answer(
+        return await self.answer(
             Job(
                 asked,
                 EmbedActivityResponse,
@@ -153,14 +163,14 @@ class Activities:
 
     # -- one call ------------------------------------------------------------------------------------------------
 
-    async def _answer(self, job: Job[V, A], gone: Gone) -> A:
+    async def answer(self, job: Job[V, A], gone: Gone) -> A:
         """The stored answer, or that of a call made now."""
         asked = job.asked
         if asked.request.effect_id is not None:
             known = await self._store.read(lambda tx: activity.stored(tx, asked))
             if known is not None:
                 return _cached(known, job.kind)
-        seat = self._models.serving(job.asked.job)  # type: ignore[arg-type]  # one of the three
+        seat = job.seat or self._models.serving(job.asked.job)  # type: ignore[arg-type]  # one that models serve
         begun = Made(secrets.token_hex(8), seat.name, seat.model)
         known = await self._reserve(asked, begun, gone)
         if known is not None:
@@ -248,10 +258,9 @@ class Activities:
 def _cached(answer: bytes, kind: type[A]) -> A:
     """A stored answer costs nothing again."""
     found: Any = msgspec.json.decode(answer, type=kind)
-    nothing = {"tokens_in": 0, "cost_micro_usd": 0, "cached": True}
-    if "tokens_out" in kind.__struct_fields__:
-        nothing["tokens_out"] = 0
-    kept: A = replace(found, **nothing)
+    counted = ("tokens_in", "tokens_out", "cost_micro_usd")
+    nothing = {name: 0 for name in counted if name in kind.__struct_fields__}
+    kept: A = replace(found, **nothing, cached=True)
     return kept
 
 

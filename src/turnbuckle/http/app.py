@@ -27,6 +27,7 @@ from turnbuckle.http.failures import envelope
 from turnbuckle.http.hub import Hub, takes
 from turnbuckle.http.imports import Imports
 from turnbuckle.http.longpoll import LongPoll
+from turnbuckle.http.outside import OutsideActivities
 from turnbuckle.http.rdf import Rdf
 from turnbuckle.http.request import ClientGone, Receive, Request
 from turnbuckle.http.served import Served
@@ -36,6 +37,8 @@ from turnbuckle.http.waiting import WaitingRoom
 from turnbuckle.models.roster import open_models
 from turnbuckle.operations import graph, query, review, turn
 from turnbuckle.operations.caller import Caller
+from turnbuckle.operations.hub_check import CodeCheck, no_code_check
+from turnbuckle.outside.settings import open_outside
 from turnbuckle.sparql.index import Index, Limits
 from turnbuckle.store.database import Database, Lane
 from turnbuckle.store.transaction import Announcement, Transaction
@@ -61,12 +64,20 @@ _VERSION_HEADER = (b"lbb-version", CONTRACT_VERSION.encode())
 class App:
     """One server process's HTTP face over one database."""
 
-    def __init__(self, database: Database, config: Config, index: Path | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        config: Config,
+        index: Path | None = None,
+        code_check: CodeCheck = no_code_check,
+    ) -> None:
         """`index` is the folder of its SPARQL index; without one it has one that goes with it."""
+        self._code_check = code_check
         self.config = config
         self._index_folder = index
         self._database = database
         self._models = open_models(config.models, is_dev=config.mode == "dev")
+        self._outside = open_outside(config.outside)
         for line in self._models.described():
             log.info("model for %s", line)
         self._routes: dict[tuple[str, str], Endpoint] = {(e.method, e.path): e for e in ENDPOINTS}
@@ -81,10 +92,11 @@ class App:
         self.store = AsyncStore(self._database, loop)
         self.room = WaitingRoom(loop)
         self._admission = Admission(self.store)
-        self.hub = Hub(self.store, self.config)
+        self.hub = Hub(self.store, self.config, self._code_check)
         self.served = Served(self.room, self._database.clock())
         poll = LongPoll(self.store, self.room, self.served)
         self.activities = Activities(self.store, self.room, self._models)
+        self.outside = OutsideActivities(self.activities, self._models, self._outside)
         most = Limits(
             query_s=self.config.sparql_query_ms / 1_000,
             wait_s=limits.SPARQL_WAIT_MS / 1_000,
@@ -100,6 +112,8 @@ class App:
             Activities.reason: self.activities.reason,
             Activities.decide: self.activities.decide,
             Activities.embed: self.activities.embed,
+            OutsideActivities.chat: self.outside.chat,
+            OutsideActivities.http: self.outside.http,
             query.sparql_text: self.sparql.query,
             Rdf.post: rdf.post,
             Rdf.update: rdf.update,

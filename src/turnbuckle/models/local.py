@@ -10,7 +10,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any, Literal
 
-from turnbuckle.models.provider import CallFailed, Probabilities, Prompt, Reply, Vectors, estimated_tokens
+from turnbuckle.models.provider import CallFailed, Conversation, Probabilities, Prompt, Reply, Vectors, estimated_tokens
 from turnbuckle.models.settings import BadSettings
 from turnbuckle.wire.activity import DecideActivityRequest, EmbedActivityRequest
 
@@ -40,6 +40,9 @@ class LocalProvider:
         raise CallFailed("models_not_configured", "the local model only embeds")
 
     async def decide(self, model: str, asked: DecideActivityRequest) -> Reply[Probabilities]:
+        raise CallFailed("models_not_configured", "the local model only embeds")
+
+    async def chat(self, model: str, asked: Conversation) -> Reply[str]:
         raise CallFailed("models_not_configured", "the local model only embeds")
 
     async def embed(self, model: str, asked: EmbedActivityRequest) -> Reply[Vectors]:

@@ -12,7 +12,7 @@ import msgspec
 from turnbuckle.models import schema as schemas
 from turnbuckle.models.answer_key import NO_KEY, AnswerKey, readable
 from turnbuckle.models.chance import Chance
-from turnbuckle.models.provider import CallFailed, Probabilities, Prompt, Reply, Vectors, estimated_tokens
+from turnbuckle.models.provider import CallFailed, Conversation, Probabilities, Prompt, Reply, Vectors, estimated_tokens
 from turnbuckle.models.sample import sample
 from turnbuckle.models.sample_text import NoSample
 from turnbuckle.wire.activity import DecideActivityRequest, DecisionQuestion, EmbedActivityRequest
@@ -52,6 +52,14 @@ class MockProvider:
 
     async def embed(self, model: str, asked: EmbedActivityRequest) -> Reply[Vectors]:
         return Reply([_vector(text) for text in asked.texts], model, estimated_tokens(*asked.texts))
+
+    async def chat(self, model: str, asked: Conversation) -> Reply[str]:
+        """By the first rule for `reason` that fits the conversation: a text as it is, other JSON written out."""
+        texts = [message["content"] for message in asked.messages]
+        known = self._key.value("\n".join(map(readable, texts)))
+        value = None if known is None else json.loads(known)
+        text = value if isinstance(value, str) else f"(mock) {texts[-1]}" if known is None else known.decode()
+        return Reply(text, model, estimated_tokens(*texts), estimated_tokens(text))
 
     async def aclose(self) -> None:
         """It holds nothing."""

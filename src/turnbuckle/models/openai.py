@@ -10,7 +10,7 @@ from typing import Any
 
 from turnbuckle.models import decision
 from turnbuckle.models import schema as schemas
-from turnbuckle.models.provider import CallFailed, Probabilities, Prompt, Reply, Vectors, estimated_tokens
+from turnbuckle.models.provider import CallFailed, Conversation, Probabilities, Prompt, Reply, Vectors, estimated_tokens
 from turnbuckle.models.sending import Sender
 from turnbuckle.models.settings import OpenAiSettings
 from turnbuckle.wire.activity import DecideActivityRequest, DecisionQuestion, EmbedActivityRequest
@@ -101,6 +101,17 @@ class OpenAiProvider:
         max_tokens = 256 + _TOKENS_PER_SHARE * options
         told = await self._structured(model, messages, decision.shares_schema(asked), max_tokens)
         return Reply(decision.by_shares(asked, told.value), told.model, told.tokens_in, told.tokens_out)
+
+    # -- chat ----------------------------------------------------------------------------------------------------
+
+    async def chat(self, model: str, asked: Conversation) -> Reply[str]:
+        body: _Chat = {"model": model, "messages": asked.messages}
+        if asked.max_tokens is not None:
+            body[self._settings.max_tokens_field] = asked.max_tokens
+        if asked.temperature is not None:
+            body["temperature"] = asked.temperature
+        answer = _Answer(await self._sender.post("chat/completions", body), model)
+        return Reply(answer.text(), answer.model, answer.tokens_in, answer.tokens_out)
 
     # -- embed ---------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,14 @@ class Prompt(msgspec.Struct, frozen=True):
     max_tokens: int
 
 
+class Conversation(msgspec.Struct, frozen=True):
+    """What `chat` is asked: messages `{"role", "content"}`, the oldest first."""
+
+    messages: list[dict[str, str]]
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
 class Provider(Protocol):
     """Every call raises CallFailed when there is no answer that can be used, and nothing else."""
 
@@ -40,6 +48,9 @@ class Provider(Protocol):
     async def decide(self, model: str, asked: DecideActivityRequest) -> Reply[Probabilities]: ...
 
     async def embed(self, model: str, asked: EmbedActivityRequest) -> Reply[Vectors]: ...
+
+    async def chat(self, model: str, asked: Conversation) -> Reply[str]:
+        """The text that goes on."""
 
     async def aclose(self) -> None: ...
 

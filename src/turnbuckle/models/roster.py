@@ -20,7 +20,7 @@ from turnbuckle.models.settings import (
 )
 from turnbuckle.wire.errors import Refused
 
-_MOCKED = {"reason": mock.GENERATIVE, "decide": mock.DECISION, "embed": mock.EMBEDDING}
+_MOCKED = {"reason": mock.GENERATIVE, "decide": mock.DECISION, "embed": mock.EMBEDDING, "chat": mock.GENERATIVE}
 
 
 class Seat(NamedTuple):

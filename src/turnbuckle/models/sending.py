@@ -37,12 +37,14 @@ class Sender:
         *,
         sleep: Sleep = asyncio.sleep,
         chance: Callable[[], float] = random.random,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._name = name
         self._settings = settings
         self._secret = secret
         self._sleep = sleep
         self._chance = chance
+        self._transport = transport
         self._free = asyncio.Semaphore(settings.concurrency)
         self._client: httpx.AsyncClient | None = None
 
@@ -94,6 +96,7 @@ class Sender:
                 headers=headers,
                 timeout=self._settings.timeout_s,
                 trust_env=False,
+                transport=self._transport,
                 limits=httpx.Limits(max_connections=self._settings.concurrency),
             )
         return self._client

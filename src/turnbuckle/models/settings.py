@@ -25,8 +25,8 @@ from msgspec import Meta, field
 from turnbuckle.models.answer_key import NO_KEY, AnswerKey
 from turnbuckle.models.price import Price
 
-Job = Literal["reason", "decide", "embed"]
-JOBS: tuple[Job, ...] = ("reason", "decide", "embed")
+Job = Literal["reason", "decide", "embed", "chat"]
+JOBS: tuple[Job, ...] = ("reason", "decide", "embed", "chat")
 MOCK = "mock"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Usd = Annotated[float, Meta(ge=0)]
@@ -59,6 +59,7 @@ class OpenAiSettings(_Section, frozen=True, kw_only=True, tag_field="kind", tag=
     reason_model: str | None = None
     decide_model: str | None = None
     embed_model: str | None = None
+    chat_model: str | None = None  # absent: the reason_model
     decide_by: Literal["tokens", "schema"] = "tokens"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     timeout_s: Annotated[float, Meta(gt=0, le=600)] = 120.0  # of one attempt
@@ -66,7 +67,8 @@ class OpenAiSettings(_Section, frozen=True, kw_only=True, tag_field="kind", tag=
     concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 8  # requests on their way at once
 
     def model_of(self, job: Job) -> str | None:
-        return {"reason": self.reason_model, "decide": self.decide_model, "embed": self.embed_model}[job]
+        chat = self.chat_model or self.reason_model
+        return {"reason": self.reason_model, "decide": self.decide_model, "embed": self.embed_model, "chat": chat}[job]
 
 
 ProviderSettings = MockSettings | LocalSettings | OpenAiSettings
@@ -78,9 +80,11 @@ class Activities(_Section, frozen=True, kw_only=True):
     reason: str | None = None
     decide: str | None = None
     embed: str | None = None
+    chat: str | None = None  # absent: as for reason
 
     def of(self, job: Job) -> str | None:
-        return {"reason": self.reason, "decide": self.decide, "embed": self.embed}[job]
+        chat = self.chat or self.reason
+        return {"reason": self.reason, "decide": self.decide, "embed": self.embed, "chat": chat}[job]
 
 
 class Settings(_Section, frozen=True, kw_only=True):

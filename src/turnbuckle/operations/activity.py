@@ -23,7 +23,7 @@ from turnbuckle.wire.activity import ActivityRequest
 from turnbuckle.wire.effect import EffectMark
 from turnbuckle.wire.value import fingerprint
 
-_LEDGER_KIND = "model"
+_HTTP = "http"  # the one that calls no model: no budget, no row in the log of calls
 _LOST = "its server ended before it had stored an answer; the model may have answered, and cost"
 
 
@@ -49,6 +49,10 @@ class Asked(msgspec.Struct, frozen=True):
         if self.request.test is not None:
             return self.request.test.workflow
         return None if self.request.workflow is None else budget_rules.workflow_of(self.request.workflow.identity)
+
+    @property
+    def ledger_kind(self) -> str:
+        return _HTTP if self.job == _HTTP else "model"
 
     @property
     def ledger_target(self) -> str:
@@ -119,15 +123,16 @@ def begin(tx: Transaction, asked: Asked, call: Made, environment_limit: int | No
     if reserved is None:
         assert known is not None
         return UnderWay(known.lease_until_ms - tx.now_ms)
-    budget.check(tx, asked.graph_id, asked.caller.environment, asked.workflow, environment_limit)
+    if asked.job != _HTTP:
+        budget.check(tx, asked.graph_id, asked.caller.environment, asked.workflow, environment_limit)
     if asked.request.effect_id is not None:
         if known is not None:
             lost = msgspec.structs.replace(call, id=f"{known.holder}-lost")  # it may come back with a record of its own
-            calls.add(tx, _call(asked, lost, b"null", _LOST, tx.now_ms))
+            _log(tx, asked, lost, b"null", _LOST)
             activities.save(tx, known, reserved)
         elif not activities.add(tx, reserved):
             return UnderWay(0)  # another request came in between: look again
-    effect.intend(tx, asked.caller, _LEDGER_KIND, asked.ledger_target)
+    effect.intend(tx, asked.caller, asked.ledger_kind, asked.ledger_target)
     return Reserved()
 
 
@@ -181,7 +186,7 @@ def finish(tx: Transaction, asked: Asked, made: Made, answer: bytes, output: byt
         answer = kept.answer
         tx.announce(*asked.topic)
     _settle(tx, asked, made, output, None)
-    effect.confirm(tx, asked.caller, _LEDGER_KIND, asked.ledger_target)
+    effect.confirm(tx, asked.caller, asked.ledger_kind, asked.ledger_target)
     return answer
 
 
@@ -200,8 +205,14 @@ def release(tx: Transaction, asked: Asked, holder: str) -> None:
 
 
 def _settle(tx: Transaction, asked: Asked, made: Made, output: bytes, error: str | None) -> None:
-    calls.add(tx, _call(asked, made, output, error, tx.now_ms))
-    budget.charge(tx, asked.graph_id, asked.caller.environment, asked.workflow, made.cost_micro_usd)
+    _log(tx, asked, made, output, error)
+    if asked.job != _HTTP:
+        budget.charge(tx, asked.graph_id, asked.caller.environment, asked.workflow, made.cost_micro_usd)
+
+
+def _log(tx: Transaction, asked: Asked, made: Made, output: bytes, error: str | None) -> None:
+    if asked.job != _HTTP:
+        calls.add(tx, _call(asked, made, output, error, tx.now_ms))
 
 
 def _call(asked: Asked, made: Made, output: bytes, error: str | None, now_ms: int) -> Call:

@@ -24,7 +24,7 @@ from turnbuckle.wire.call import (
 )
 from turnbuckle.wire.errors import Refused
 
-_USES = {"reason": "extract", "decide": "decide", "embed": "embed"}
+_USES = {"reason": "extract", "decide": "decide", "embed": "embed", "chat": "chat"}
 _LAST = "~"  # sorts after every id
 
 

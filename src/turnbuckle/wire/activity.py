@@ -1,8 +1,8 @@
 """Model activities: a prompt answered by a schema, questions decided among options, texts as vectors (lbb-graph 3)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from turnbuckle.wire import limits
 from turnbuckle.wire.base import _END, Answer, Count, Json, Name, Request
@@ -99,3 +99,54 @@ class EmbedActivityResponse(Answer, omit_defaults=False, frozen=True, kw_only=Tr
     tokens_in: Count
     cost_micro_usd: Count
     cached: bool
+
+
+# -- for executions of the second API (decision 50) --------------------------------------------------------------
+
+
+class ChatMessage(Request, frozen=True, kw_only=True):
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+SecretName = Annotated[str, Meta(min_length=1, max_length=limits.LABEL_CHARS)]
+
+
+class ChatActivityRequest(ActivityRequest, frozen=True, kw_only=True):
+    effect_id: EffectId  # never without one
+    messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=limits.CHAT_MESSAGES)]
+    model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None  # the server's own when absent
+    base_url: Annotated[str, Meta(min_length=1, max_length=limits.HTTP_URL_CHARS)] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    max_tokens: AnswerTokens | None = None
+    credential: SecretName | None = None  # the name of a secret of the server, for base_url
+
+
+class ChatActivityResponse(Answer, omit_defaults=False, frozen=True, kw_only=True):
+    text: str
+    model: str
+    tokens_in: Count
+    tokens_out: Count
+    cost_micro_usd: Count
+    cached: bool
+
+
+class HttpActivityRequest(ActivityRequest, frozen=True, kw_only=True):
+    effect_id: EffectId  # never without one
+    method: Annotated[str, Meta(min_length=1, max_length=16)]
+    url: Annotated[str, Meta(min_length=1, max_length=limits.HTTP_URL_CHARS)]
+    headers: Annotated[dict[str, str], Meta(max_length=limits.HTTP_HEADERS)] | None = None
+    json: Json | UnsetType = UNSET  # the body, or `text`
+    text: str | None = None
+    timeout_s: Annotated[int, Meta(ge=limits.HTTP_TIMEOUT_S[0], le=limits.HTTP_TIMEOUT_S[1])] | None = None
+    credential: SecretName | None = None  # the name of a secret of the server, sent as a Bearer token
+
+
+class HttpActivityResponse(Answer, frozen=True, kw_only=True):
+    """Any answer, whatever its status. Secrets that the host repeats are hidden."""
+
+    status: Count
+    headers: dict[str, str]
+    text: str | None = None
+    json: Json | UnsetType = UNSET  # of an answer whose type is JSON, in place of the text
+    cached: bool = False

@@ -7,8 +7,8 @@ from msgspec import Meta
 from turnbuckle.wire import limits
 from turnbuckle.wire.base import Answer, AtMs, Count, Id, Json, Request
 
-ActivityName = Literal["reason", "decide", "embed"]
-CallUse = Literal["extract", "decide", "embed"]
+ActivityName = Literal["reason", "decide", "embed", "chat"]
+CallUse = Literal["extract", "decide", "embed", "chat"]
 CallScope = Literal["live", "test"]
 
 

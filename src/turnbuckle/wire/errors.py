@@ -84,7 +84,7 @@ ERRORS: dict[str, ErrorKind] = {
             "activity_request_refused",
             422,
             _INVALID,
-            "The model cannot take this, or its answer is of no use: change or split the input.",
+            "The model or host cannot take this, or its answer is of no use: change or split the input.",
             False,
         ),
         ErrorKind("workflow_budget_exceeded", 429, _RATE, "Wait until retry_at_ms, or have the budget raised.", False),
@@ -96,6 +96,13 @@ ERRORS: dict[str, ErrorKind] = {
             False,
         ),
         ErrorKind("model_unavailable", 503, _API, "The provider gave no answer; send it again under its effect id."),
+        ErrorKind(
+            "http_unavailable",
+            503,
+            _API,
+            "The host gave no answer, but may have taken the request: look before it is sent again.",
+            False,
+        ),
         ErrorKind("payload_too_large", 413, _INVALID, "Send less, or save it as a blob and send its key.", False),
         # Workflows on a graph
         ErrorKind("named_workflow_not_found", 404, _MISSING, "Check the name and the graph, or create the workflow."),

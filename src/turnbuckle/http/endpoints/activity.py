@@ -2,13 +2,18 @@
 
 from turnbuckle.http.activities import Activities
 from turnbuckle.http.endpoints.endpoint import READERS, Endpoint
+from turnbuckle.http.outside import OutsideActivities
 from turnbuckle.operations import call
 from turnbuckle.wire import limits
 from turnbuckle.wire.activity import (
+    ChatActivityRequest,
+    ChatActivityResponse,
     DecideActivityRequest,
     DecideActivityResponse,
     EmbedActivityRequest,
     EmbedActivityResponse,
+    HttpActivityRequest,
+    HttpActivityResponse,
     ReasonActivityRequest,
     ReasonActivityResponse,
 )
@@ -53,6 +58,28 @@ ACTIVITIES: tuple[Endpoint, ...] = (
         body=EmbedActivityRequest,
         body_bytes=limits.ACTIVITY_BODY_BYTES,
         refusals=_CALLED,
+        makes_graph=True,
+        with_caller=True,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/workflows/activities/chat",
+        OutsideActivities.chat,
+        "Have a model go on with a conversation, once; for flow workers.",
+        ChatActivityResponse,
+        body=ChatActivityRequest,
+        refusals=_CALLED,
+        makes_graph=True,
+        with_caller=True,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/workflows/activities/http",
+        OutsideActivities.http,
+        "Ask a host that the server allows, once; for flow workers.",
+        HttpActivityResponse,
+        body=HttpActivityRequest,
+        refusals=("activity_effect_conflict", "activity_request_refused", "http_unavailable"),
         makes_graph=True,
         with_caller=True,
     ),

@@ -1,4 +1,4 @@
-"""The second API as a test calls it: an organization `acme` with a workflow blob `support-bot`, and keys of all kinds."""
+"""The second API as a test calls it: organization `acme` with a workflow blob `support-bot`, and keys of all kinds."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,7 @@ import httpx
 
 from tests.e2e.api import Api, serving
 from tests.open_store import OpenStore
+from tests.tables import dump
 from turnbuckle.hub_keeper import HubKeeper
 from turnbuckle.operations import graph, hub_blob
 from turnbuckle.operations import key as keys
@@ -28,8 +29,16 @@ TURNS = "/v1/workflows/turns"
 class Hub:
     """A client of the app with the key of a writer of `acme`, and a draft of `acme/support-bot`."""
 
-    def __init__(self, api: Api, org_id: str, blob_id: str, revision_id: str, public_revision_id: str) -> None:
-        self.api, self.org_id, self.blob_id, self.revision_id = api, org_id, blob_id, revision_id
+    def __init__(
+        self, api: Api, graph_id: str, org_id: str, blob_id: str, revision_id: str, public_revision_id: str
+    ) -> None:
+        self.api, self.graph_id, self.org_id, self.blob_id, self.revision_id = (
+            api,
+            graph_id,
+            org_id,
+            blob_id,
+            revision_id,
+        )
         self.public_revision_id = public_revision_id  # of the public blob `acme/faq-bot`
 
     # -- requests ------------------------------------------------------------------------------------------------
@@ -55,8 +64,12 @@ class Hub:
     async def command(self, command: str, **args: Any) -> dict[str, Any]:
         return taken(await self.data("command", command, **args))
 
-    async def refused(self, command: str, channel: str = "command", **args: Any) -> tuple[int, str]:
+    async def refused(self, command: str, channel: Any = "command", **args: Any) -> tuple[int, str]:
         return refusal(await self.data(channel, command, **args))
+
+    async def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """What lies in a table of the store."""
+        return (await asyncio.to_thread(dump, self.api.store.location))[table]
 
     # -- what most tests need ------------------------------------------------------------------------------------
 
@@ -100,7 +113,7 @@ class Hub:
     async def held(self, execution: str | None = None) -> dict[str, Any]:
         """The lease of the next run, started: its document is read."""
         task = (await self.engine("claim", {"worker": "flow", "workflows": FLOW})).json()["task"]
-        lease = {k: v for k, v in (("workflow_id", task["turn"]["workflow_id"]), ("turn", task["turn"]["number"]))}
+        lease = {"workflow_id": task["turn"]["workflow_id"], "turn": task["turn"]["number"]}
         assert execution in (None, task["turn"]["message"]["execution_id"])
         taken(await self.get("hub/executions/run", RUNTIME, id=task["turn"]["message"]["execution_id"]))
         return {**lease, "token": task["token"]}
@@ -139,7 +152,7 @@ async def hub_serving(store: OpenStore) -> AsyncIterator[Hub]:
         yield Hub(api, *await asyncio.to_thread(write, store.database, _prepare))
 
 
-def _prepare(tx: Transaction) -> tuple[str, str, str, str]:
+def _prepare(tx: Transaction) -> tuple[str, str, str, str, str]:
     where = graph.use(tx, ENVIRONMENT, graph.HUB)
     acme, other = hub_blob.create_org(tx, where, "acme"), hub_blob.create_org(tx, where, "other")
     bot, draft = hub_blob.create_blob(tx, acme, "support-bot", WORKFLOW_BLOB)
@@ -152,7 +165,7 @@ def _prepare(tx: Transaction) -> tuple[str, str, str, str]:
         ADMIN: Grant(ENVIRONMENT, "user", "admin"),
     }.items():
         keys.add(tx, key, key, grant)
-    return acme.org_id, bot.blob_id, draft.revision_id, public.revision_id
+    return where, acme.org_id, bot.blob_id, draft.revision_id, public.revision_id
 
 
 def new_id() -> str:

@@ -56,7 +56,7 @@ def create(
     if known is not None:  # the runner's step again
         return {"execution": of_execution(known)}
     named = {name: part for name, part in msgspec.structs.asdict(request.workflow).items() if part is not UNSET}
-    definition, source = _resolve(tx, place, references.parse_request(named))
+    definition, source = resolve(tx, place, references.parse_request(named))
     inputs = [] if request.input_data is UNSET else list(request.input_data)
     for index, given in enumerate(inputs):
         values.check_value(bytes(given.value), f"input_data[{index}].value")
@@ -178,7 +178,7 @@ def _start_instance(tx: Transaction, row: Execution) -> None:
     )
 
 
-def _resolve(
+def resolve(
     tx: Transaction, place: Place, reference: references.WorkflowReference
 ) -> tuple[Definition, dict[str, Any]]:
     """The definition, and where it lives. HubRefused(access_denied | invalid_definition_category)."""

@@ -1,18 +1,22 @@
 """Graphs of a session: vertices and edges under a session object of type `graph` (blobhub 3.10)."""
 
+import itertools
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
+from turnbuckle.hub import graph_mutation as mutations
+from turnbuckle.hub import graph_query as queries
+from turnbuckle.hub.graph_element import Direction, Edge, Vertex
 from turnbuckle.operations import hub_cursor
 from turnbuckle.operations.hub_object import find_envelope
 from turnbuckle.operations.hub_place import Place
 from turnbuckle.operations.hub_session import find_by_id, find_open
 from turnbuckle.operations.hub_session_feed import add_event, tick
-from turnbuckle.operations.hub_time import micro_iso, moment
+from turnbuckle.operations.hub_time import micro_iso, moment, now_us
 from turnbuckle.store import hub_session as sessions
 from turnbuckle.store.hub_graph import Elements
 from turnbuckle.store.hub_rows import Element, Session
@@ -20,24 +24,17 @@ from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire import hub_limits
 from turnbuckle.wire.hub_errors import HubRefused
 from turnbuckle.wire.hub_graph import (
-    GraphOperation,
-    HubAddEdge,
-    HubAddVertex,
     HubApplySessionGraphMutationsRequest,
-    HubDeleteEdge,
-    HubDeleteVertex,
     HubGetSessionGraphElementRequest,
     HubGetSessionGraphElementsRequest,
     HubListSessionGraphElementsRequest,
     HubListSessionGraphNeighborsRequest,
-    HubRemoveEdgeProps,
-    HubRemoveVertexProps,
-    HubSetEdgeProps,
-    HubSetVertexProps,
+    HubQuerySessionGraphRequest,
 )
 
 VERTEX, EDGE = "vertex", "edge"
 _EDGES_MAX = hub_limits.GRAPH_TRAVERSAL
+_ROWS_AT_ONCE = 500
 _NAMESPACE = uuid.UUID("5f3c2f57-6a35-5b70-8d62-0a7f6d1d8c11")  # of elements that the runner makes
 
 # -- changing ----------------------------------------------------------------------------------------------------
@@ -47,141 +44,109 @@ def apply(tx: Transaction, place: Place, request: HubApplySessionGraphMutationsR
     """All operations in their order, or none. HubRefused(invalid_graph_envelope | graph_mutation_conflict)."""
     session = find_open(tx, place, request.session_id)
     find_envelope(tx, session, request.alias, "graph")
-    work = _Mutations(tx, place, session, request.alias)
-    results = [work.apply(index, operation) for index, operation in enumerate(request.operations)]
-    if not work.changes:
-        return {"results": results}
-    body = {"session_object": {"alias": request.alias}, "changes": work.changes}
-    sessions.save(tx, session, add_event(tx, work.session, "session_graph_changed", body))
-    return {"results": results}
+    elements = Elements(tx, place.graph_id, session.session_id, request.alias)
+    now = micro_iso(now_us(tx))
+    done = mutations.apply(Reader(elements), request.operations, _ids(place), now, place.visitor.user_id)
+    if not done.changes:
+        return {"results": []}
+    told = _save(tx, session, elements, done, request.alias)
+    body = {"session_object": {"alias": request.alias}, "changes": [_change(one) for one in done.changes]}
+    sessions.save(tx, session, add_event(tx, told, "session_graph_changed", body))
+    return {"results": done.results}
 
 
-class _Mutations:
-    """The operations of one call, each on what the ones before it left."""
-
-    def __init__(self, tx: Transaction, place: Place, session: Session, alias: str) -> None:
-        self.session = session  # with the time and sequence of the last change
-        self.changes: list[dict[str, Any]] = []
-        self._tx, self._place, self._alias = tx, place, alias
-        self._elements = Elements(tx, place.graph_id, session.session_id, alias)
-
-    def apply(self, index: int, operation: GraphOperation) -> dict[str, Any]:
-        where = f"operations[{index}]"
-        match operation:
-            case HubAddVertex():
-                made = self._new(index, operation.element_id, VERTEX, operation.labels, operation.props)
-                return self._add(operation, where, made)
-            case HubAddEdge():
-                self._get(operation.from_id, VERTEX, where)
-                self._get(operation.to_id, VERTEX, where)
-                made = self._new(index, operation.element_id, EDGE, [operation.label], operation.props)
-                ends = {"from_id": operation.from_id, "to_id": operation.to_id}
-                return self._add(operation, where, msgspec.structs.replace(made, **ends))
-            case HubSetVertexProps() | HubSetEdgeProps():
-                props = operation.props
-                return self._change(operation, where, lambda old: old | props)
-            case HubRemoveVertexProps() | HubRemoveEdgeProps():
-                keys = set(operation.keys)
-                return self._change(operation, where, lambda old: {k: v for k, v in old.items() if k not in keys})
-            case HubDeleteVertex() | HubDeleteEdge():
-                return self._delete(operation, where)
-
-    def _new(
-        self, index: int, element_id: str | UnsetType, type: str, labels: list[str], props: dict[str, Any]
-    ) -> Element:
-        self.session = tick(self._tx, self.session)
-        at_us, sequence = self.session.last_at_us, self.session.sequence
-        return Element(
-            graph_id=self.session.graph_id,
-            session_id=self.session.session_id,
-            alias=self._alias,
-            element_id=element_id if isinstance(element_id, str) else self._new_id(index),
-            type=type,
-            labels=msgspec.json.encode(labels),
-            from_id=None,
-            to_id=None,
-            props=_sized(props),
-            rev=1,
-            user_id=self._place.visitor.user_id,
-            created_at_us=at_us,
-            created_sequence=sequence,
-            updated_at_us=at_us,
-            updated_sequence=sequence,
-        )
-
-    def _new_id(self, index: int) -> str:
-        visitor = self._place.visitor
-        if visitor.execution_id is None or visitor.effect_id is None:
-            return str(uuid.uuid4())
-        return str(uuid.uuid5(_NAMESPACE, f"{visitor.execution_id}/{visitor.effect_id}/{index}"))
-
-    def _add(self, operation: HubAddVertex | HubAddEdge, where: str, made: Element) -> dict[str, Any]:
-        if isinstance(operation.if_rev, int):
-            raise _conflict(where, f"a new element has no revision, if_rev is {operation.if_rev}")
-        if not self._elements.add(made):
-            raise _conflict(where, f"the element {made.element_id!r} is there already")
-        return self._told(operation, made)
-
-    def _get(self, element_id: str, type: str, where: str) -> Element:
-        found = self._elements.get(element_id)
-        if found is None or found.type != type:
-            raise _conflict(where, f"there is no {type} {element_id!r}")
-        return found
-
-    def _changing(self, operation: Any, where: str) -> Element:
-        type = VERTEX if isinstance(operation, HubSetVertexProps | HubRemoveVertexProps | HubDeleteVertex) else EDGE
-        found = self._get(operation.element_id, type, where)
-        if isinstance(operation.if_rev, int) and operation.if_rev != found.rev:
-            raise _conflict(where, f"{found.element_id!r} has revision {found.rev}, if_rev is {operation.if_rev}")
-        return found
-
-    def _change(
-        self, operation: GraphOperation, where: str, change: Callable[[dict[str, Any]], dict[str, Any]]
-    ) -> dict[str, Any]:
-        found = self._changing(operation, where)
-        self.session = tick(self._tx, self.session)
-        changed = msgspec.structs.replace(
-            found,
-            props=_sized(change(msgspec.json.decode(found.props))),
-            rev=found.rev + 1,
-            updated_at_us=self.session.last_at_us,
-            updated_sequence=self.session.sequence,
-        )
-        self._elements.save(found, changed)
-        return self._told(operation, changed)
-
-    def _delete(self, operation: HubDeleteVertex | HubDeleteEdge, where: str) -> dict[str, Any]:
-        found = self._changing(operation, where)
-        if found.type == VERTEX:
-            for edge in self._edges_at(found.element_id):
-                self._elements.delete(edge.element_id)
-                self.changes.append(_change_of("delete_edge", edge))
-        self._elements.delete(found.element_id)
-        return self._told(operation, found)
-
-    def _edges_at(self, vertex_id: str) -> list[Element]:
-        found = self._elements.out_of(vertex_id, _EDGES_MAX) + self._elements.into(vertex_id, _EDGES_MAX)
-        return list({edge.element_id: edge for edge in found}.values())  # a loop comes twice
-
-    def _told(self, operation: GraphOperation, element: Element) -> dict[str, Any]:
-        op = str(operation.__struct_config__.tag)
-        self.changes.append(_change_of(op, element))
-        return {"op": op, "element_id": element.element_id, "rev": element.rev}
+def _ids(place: Place) -> Callable[[], str]:
+    """Ids of new elements: random; for a step of the runner the same on every attempt."""
+    visitor = place.visitor
+    if visitor.execution_id is None or visitor.effect_id is None:
+        return lambda: str(uuid.uuid4())
+    numbers = itertools.count()
+    return lambda: str(uuid.uuid5(_NAMESPACE, f"{visitor.execution_id}/{visitor.effect_id}/{next(numbers)}"))
 
 
-def _change_of(op: str, element: Element) -> dict[str, Any]:
-    return {"element_id": element.element_id, "type": element.type, "op": op, "rev": element.rev}
+def _save(tx: Transaction, session: Session, elements: Elements, done: mutations.Mutated, alias: str) -> Session:
+    """The session after the changes, each with a place of its own in the order of changes."""
+    for element_id in done.removed:
+        elements.delete(element_id)
+    for element in done.saved.values():
+        session = tick(tx, session)
+        known = elements.get(element.element_id)
+        if known is None:
+            elements.add(_row(session, alias, element))
+        else:
+            changed = msgspec.structs.replace(
+                known,
+                props=msgspec.json.encode(element.props),
+                rev=element.rev,
+                updated_at_us=session.last_at_us,
+                updated_sequence=session.sequence,
+            )
+            elements.save(known, changed)
+    return session
 
 
-def _sized(props: dict[str, Any]) -> bytes:
-    encoded = msgspec.json.encode(props)
-    if len(encoded) > hub_limits.GRAPH_ELEMENT_BYTES:
-        raise HubRefused("request_too_large", f"props: got {len(encoded)} bytes, expected at most 64 KiB")
-    return encoded
+def _row(session: Session, alias: str, element: Vertex | Edge) -> Element:
+    is_vertex = isinstance(element, Vertex)
+    return Element(
+        graph_id=session.graph_id,
+        session_id=session.session_id,
+        alias=alias,
+        element_id=element.element_id,
+        type=VERTEX if is_vertex else EDGE,
+        labels=msgspec.json.encode(element.labels if isinstance(element, Vertex) else [element.label]),
+        from_id=element.from_id if isinstance(element, Edge) else None,
+        to_id=element.to_id if isinstance(element, Edge) else None,
+        props=msgspec.json.encode(element.props),
+        rev=element.rev,
+        user_id=element.user_id or "",
+        created_at_us=session.last_at_us,
+        created_sequence=session.sequence,
+        updated_at_us=session.last_at_us,
+        updated_sequence=session.sequence,
+    )
 
 
-def _conflict(where: str, what: str) -> HubRefused:
-    return HubRefused("graph_mutation_conflict", f"{where}: {what}")
+def _change(change: mutations.Change) -> dict[str, Any]:
+    return {"element_id": change.element_id, "type": change.type, "op": change.op, "rev": change.rev}
+
+
+class Reader:
+    """The graph as the rules read it; whole listings come in pieces, in the order the elements were made."""
+
+    def __init__(self, elements: Elements) -> None:
+        self._elements = elements
+
+    def element(self, element_id: str) -> Vertex | Edge | None:
+        row = self._elements.get(element_id)
+        return None if row is None else _element(row)
+
+    def vertices(self) -> Iterator[Vertex]:
+        return (one for one in self._all(VERTEX) if isinstance(one, Vertex))
+
+    def edges(self) -> Iterator[Edge]:
+        return (one for one in self._all(EDGE) if isinstance(one, Edge))
+
+    def edges_of(self, vertex_id: str, direction: Direction) -> Iterator[Edge]:
+        find = self._elements.out_of if direction == "out" else self._elements.into
+        rows = sorted(find(vertex_id, _EDGES_MAX), key=lambda row: (row.created_at_us, row.created_sequence))
+        return (one for one in map(_element, rows) if isinstance(one, Edge))
+
+    def _all(self, type: str) -> Iterator[Vertex | Edge]:
+        after: tuple[int, int] | None = None
+        while True:
+            rows = self._elements.by_creation(after, type, _ROWS_AT_ONCE, ascending=True)
+            yield from map(_element, rows)
+            if len(rows) < _ROWS_AT_ONCE:
+                return
+            after = rows[-1].created_at_us, rows[-1].created_sequence
+
+
+def _element(row: Element) -> Vertex | Edge:
+    props, labels = msgspec.json.decode(row.props), _labels(row)
+    times = (row.rev, micro_iso(row.created_at_us), micro_iso(row.updated_at_us), row.user_id)
+    if row.type == VERTEX:
+        return Vertex(row.element_id, tuple(labels), props, *times)
+    return Edge(row.element_id, labels[0], row.from_id or "", row.to_id or "", props, *times)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -192,6 +157,12 @@ def elements_of(tx: Transaction, place: Place, session_id: str, alias: str) -> E
     session = find_by_id(tx, place, session_id)
     find_envelope(tx, session, alias, "graph")
     return Elements(tx, place.graph_id, session.session_id, alias)
+
+
+def query(tx: Transaction, place: Place, request: HubQuerySessionGraphRequest) -> dict[str, Any]:
+    """HubRefused(invalid_graph_query | graph_traversal_limit_exceeded)."""
+    reader = Reader(elements_of(tx, place, request.session_id, request.alias))
+    return {"results": queries.query(reader, request.query.start, request.query.steps)}
 
 
 def list_elements(tx: Transaction, place: Place, request: HubListSessionGraphElementsRequest) -> dict[str, Any]:

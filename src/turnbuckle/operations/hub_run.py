@@ -83,7 +83,9 @@ def _begin(tx: Transaction, row: Execution) -> Execution:
 def _fail(tx: Transaction, row: Execution) -> Execution:
     error = rules.ExecutionError("definition_missing", f"The definition {row.definition_alias} was deleted")
     failed = hub_turn.end(tx, row, rules.fail(hub_turn.rule_of(row), error, tx.now_ms))
-    failed = hub_turn.add_event(tx, failed, "flow.error", error.message, msgspec.json.encode({"code": error.code}))
+    failed = hub_turn.add_event(
+        tx, failed, "flow.error", error.message, msgspec.json.encode({"status": "failed", "code": error.code})
+    )
     executions.save(tx, row, failed)
     return failed
 

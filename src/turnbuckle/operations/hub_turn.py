@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from turnbuckle.engine.turn import CANCELLED, COMPLETED, FAILED, Turn
+from turnbuckle.hub import events as log_events
 from turnbuckle.hub import execution as rules
 from turnbuckle.store import hub_execution as executions
 from turnbuckle.store.hub_rows import Data, Event, Execution
@@ -22,7 +23,7 @@ from turnbuckle.wire.errors import Refused
 PREFIX = "exec."
 _ID_CHARS = 36
 _NAMESPACE = uuid.UUID("6f1f4d0c-4b8e-5a2c-9a55-2f6f5a0f7d11")  # of event ids that follow from a key
-_LAST_WORDS = ("flow.exited", "flow.error")
+_LAST_WORDS = (log_events.FLOW_EXITED, log_events.FLOW_ERROR)
 TOPIC = ("hub",)  # announced when something of the hub is left to do
 
 
@@ -116,10 +117,11 @@ def end(tx: Transaction, row: Execution, after: rules.Execution) -> Execution:
     ended = decided(row, after)
     tx.announce(*TOPIC)
     if ended.status == rules.STOPPED:
-        reason = msgspec.json.encode({"reason": "stopped", "because": ended.stop_reason or "stopped"})
-        return add_event(tx, ended, "flow.exited", "The run was stopped", reason)
+        last = log_events.flow_stopped(ended.stop_reason or "stopped")
+        return add_event(tx, ended, last.type, last.message, msgspec.json.encode(last.attributes))
     if ended.status == rules.FAILED and after.error is not None and after.error.code == _LOST:
-        return add_event(tx, ended, "flow.error", after.error.message, msgspec.json.encode({"code": _LOST}))
+        attributes = msgspec.json.encode({"status": rules.FAILED, "code": _LOST})
+        return add_event(tx, ended, log_events.FLOW_ERROR, after.error.message, attributes)
     return ended  # the runner has told how it ended
 
 

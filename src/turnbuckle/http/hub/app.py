@@ -6,6 +6,8 @@ allowed (403), is the revision ready and writable (409), is the body as it shoul
 
 import asyncio
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +21,8 @@ from turnbuckle.http.hub.answer import Answer
 from turnbuckle.http.hub.routes import Route
 from turnbuckle.http.request import ClientGone, Request
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import hub_place, hub_revision
+from turnbuckle.operations import hub_check, hub_place, hub_revision
+from turnbuckle.operations.hub_check import CodeCheck
 from turnbuckle.operations.hub_place import Visitor
 from turnbuckle.store.database import Lane
 from turnbuckle.store.transaction import Transaction
@@ -48,7 +51,11 @@ def takes(path: str) -> bool:
 class Hub:
     """The second API of one server process."""
 
-    def __init__(self, store: AsyncStore, config: Config) -> None:
+    def __init__(self, store: AsyncStore, config: Config, code_check: CodeCheck) -> None:
+        """`code_check` is the sandbox's, which lives above this room."""
+        self._runs: dict[Callable[..., Any], Callable[..., Any]] = {
+            hub_check.check: partial(hub_check.check, code_check=code_check)
+        }
         self._store = store
         self._is_on = config.workflows
         self._environment = "test" if config.mode == "dev" else "live"  # of callers without a key
@@ -116,11 +123,34 @@ class Hub:
         call = await _read(request, content)
 
         def operation(tx: Transaction) -> Answer:
-            return _run(tx, visitor, revision_id, channel, call)
+            return self._run(tx, visitor, revision_id, channel, call)
 
         if channel == "query":
             return await self._store.read(operation)
         return await self._store.write(operation, Lane.BULK if len(content) > _BULK_BYTES else Lane.TURNS)
+
+    def _run(self, tx: Transaction, visitor: Visitor, revision_id: str, channel: Channel, call: "_Call") -> Answer:
+        is_command = channel == "command"
+        place = hub_place.place(tx, visitor, revision_id, lock=is_command)
+        if is_command:
+            hub_place.check_writer(visitor, place.blob)
+        hub_revision.check_channel(place.revision, is_command=is_command)
+        if call.problem is not None:
+            raise call.problem
+        command = commands.find(place.blob.type, channel, call.name or "")
+        if command is None:
+            raise HubRefused("unknown_command", f"{place.blob.type} has no {channel} {(call.name or '')[:80]!r}")
+        asked = body.decode_checked(call.command, command.request)
+        if command.takes_bytes != (call.octets is not None):
+            wanted = "bytes, with the command in X-Request-Body" if command.takes_bytes else "JSON"
+            raise HubRefused("invalid_request_body", f"{command.name} takes {wanted}")
+        if command.gives_bytes and not call.wants_octets:
+            raise HubRefused("invalid_request_body", f"{command.name} gives bytes: ask with Accept: {_OCTETS.decode()}")
+        run = self._runs.get(command.run, command.run)
+        if command.takes_bytes:
+            return answers.success(run(tx, place, asked, call.octets))
+        answer = run(tx, place, asked)
+        return answers.with_bytes(*answer) if command.gives_bytes else answers.success(answer)
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -149,29 +179,6 @@ async def _read(request: Request, content: bytes) -> _Call:
     except Refused as refused:
         return msgspec.structs.replace(call, problem=answers.in_own_words(refused))
     return msgspec.structs.replace(call, name=name)
-
-
-def _run(tx: Transaction, visitor: Visitor, revision_id: str, channel: Channel, call: _Call) -> Answer:
-    is_command = channel == "command"
-    place = hub_place.place(tx, visitor, revision_id, lock=is_command)
-    if is_command:
-        hub_place.check_writer(visitor, place.blob)
-    hub_revision.check_channel(place.revision, is_command=is_command)
-    if call.problem is not None:
-        raise call.problem
-    command = commands.find(place.blob.type, channel, call.name or "")
-    if command is None:
-        raise HubRefused("unknown_command", f"{place.blob.type} has no {channel} {(call.name or '')[:80]!r}")
-    asked = body.decode_checked(call.command, command.request)
-    if command.takes_bytes != (call.octets is not None):
-        wanted = "bytes, with the command in X-Request-Body" if command.takes_bytes else "JSON"
-        raise HubRefused("invalid_request_body", f"{command.name} takes {wanted}")
-    if command.gives_bytes and not call.wants_octets:
-        raise HubRefused("invalid_request_body", f"{command.name} gives bytes: ask with Accept: {_OCTETS.decode()}")
-    if command.takes_bytes:
-        return answers.success(command.run(tx, place, asked, call.octets))
-    answer = command.run(tx, place, asked)
-    return answers.with_bytes(*answer) if command.gives_bytes else answers.success(answer)
 
 
 def _methods(segments: tuple[str, ...]) -> list[str]:

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnbuckle.operations import (
+    hub_check,
     hub_definition,
     hub_execution,
     hub_graph,
     hub_object,
+    hub_schedule,
     hub_session,
     hub_thread,
 )
 from turnbuckle.wire.hub_base import HubChannelRequest
-from turnbuckle.wire.hub_channel import COMMANDS, WORKFLOW_BLOB, Channel
+from turnbuckle.wire.hub_channel import COMMANDS, SCHEDULER_BLOB, WORKFLOW_BLOB, Channel
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ _RUNS: dict[str, dict[str, Callable[..., Any]]] = {
         "upload_definition": hub_definition.upload,
         "download_definition": hub_definition.download,
         "delete_definition": hub_definition.delete,
+        "check_definition": hub_check.check,
         "create_session": hub_session.create,
         "get_session": hub_session.get,
         "list_sessions": hub_session.list_page,
@@ -63,10 +66,19 @@ _RUNS: dict[str, dict[str, Callable[..., Any]]] = {
         "list_session_thread_items": hub_thread.list_page,
         "get_session_thread_item": hub_thread.get,
         "apply_session_graph_mutations": hub_graph.apply,
+        "query_session_graph": hub_graph.query,
         "list_session_graph_elements": hub_graph.list_elements,
         "get_session_graph_element": hub_graph.get_element,
         "get_session_graph_elements": hub_graph.get_elements,
         "list_session_graph_neighbors": hub_graph.list_neighbors,
+    },
+    SCHEDULER_BLOB: {
+        "create_schedule": hub_schedule.create,
+        "update_schedule": hub_schedule.update,
+        "delete_schedule": hub_schedule.delete,
+        "get_schedule": hub_schedule.get,
+        "list_schedules": hub_schedule.list_page,
+        "list_executions": hub_schedule.list_executions,
     },
 }
 _TAKES_BYTES = {"upload_session_file"}

@@ -46,6 +46,10 @@ class AiohttpSender:
                 allow_redirects=False,
             ) as reply:
                 return SenderReply(reply.status, reply.headers, await reply.read())
+        except aiohttp.ClientConnectorError as exc:
+            sent = httpx.Request(request.method, request.url)
+            # Without its 40 lines of cause: the text has the system's reason, and this is a newcomer's first traceback.
+            raise httpx.ConnectError(no_connection(request.url, exc.os_error), request=sent) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as exc:
             raise _transport_error(exc, request) from exc
 
@@ -135,8 +139,6 @@ def _forget(session: aiohttp.ClientSession) -> None:
 
 def _transport_error(exc: Exception, request: PreparedRequest) -> httpx.RequestError:
     sent = httpx.Request(request.method, request.url)
-    if isinstance(exc, aiohttp.ClientConnectorError):
-        return httpx.ConnectError(no_connection(request.url, exc.os_error), request=sent)
     return _error_class(exc)(f"{type(exc).__name__}: {exc}", request=sent)
 
 

@@ -85,6 +85,27 @@ async def test_a_change_from_another_point_changes_nothing(tmp_path: Path) -> No
         assert count_of(await ask(index)) == ROWS
 
 
+async def test_blank_nodes_of_a_load_are_those_of_later_changes(tmp_path: Path) -> None:
+    """In whatever piece they came, and beside triples without them."""
+    node = "_:b1 <urn:p> <urn:o>"
+    async with opened(tmp_path) as index:
+        for request in (
+            f.Open("g"),
+            f.Rebuild("g"),
+            f.Load("g", f"{node} .\n{triple(1)} .\n".encode()),
+            f.Load("g", b'_:b1 <urn:q> "_:b1" .\n<urn:s> <urn:q> "_:b1" .\n'),
+            f.Finish("g", "1.a"),
+        ):
+            assert isinstance(await index.call(request), f.Done)
+        assert count_of(await ask(index, "SELECT (COUNT(*) AS ?n) { ?s <urn:p> ?o ; <urn:q> ?t }")) == 1
+        assert count_of(await ask(index)) == 4
+
+        await index.call(f.Apply("g", f.HEAD, "1.a", "2.b", f.Changes(added_quads=[node])))
+        assert count_of(await ask(index, point="2.b")) == 4  # it is there
+        await index.call(f.Apply("g", f.HEAD, "2.b", "3.c", f.Changes(removed_quads=[node])))
+        assert count_of(await ask(index, point="3.c")) == 3
+
+
 async def test_what_was_not_finished_is_not_opened(tmp_path: Path) -> None:
     async with opened(tmp_path) as index:
         await index.call(f.Rebuild("g"))

@@ -39,7 +39,12 @@ class Store:
         self._moving = threading.Lock()
 
     def load(self, quads: bytes) -> None:
-        self.store.bulk_load(quads, ox.RdfFormat.N_QUADS, lenient=True)
+        """N-Quads, one a line. Blank nodes keep their labels, by which later changes name them."""
+        plain, with_nodes = _apart(quads)
+        if plain:
+            self.store.bulk_load(plain, ox.RdfFormat.N_QUADS, lenient=True)
+        if with_nodes:  # bulk_load gives each blank node a new label
+            self.store.bulk_extend(ox.parse(with_nodes, ox.RdfFormat.N_QUADS, lenient=True))
 
     def set_first_point(self, point: str) -> None:
         """What was loaded is whole."""
@@ -160,6 +165,14 @@ def _finished(folder: Path) -> Store | None:
     except (OSError, RuntimeError):  # pyoxigraph raises either for files that it cannot read
         return None
     return store if store.point else None
+
+
+def _apart(quads: bytes) -> tuple[bytes, bytes]:
+    """Lines without blank nodes, and those that may have one. The fast way takes the first as they are."""
+    if b"_:" not in quads:
+        return quads, b""
+    lines = quads.splitlines(keepends=True)
+    return b"".join(line for line in lines if b"_:" not in line), b"".join(line for line in lines if b"_:" in line)
 
 
 def _is_point(name: Any) -> bool:

@@ -244,6 +244,12 @@ def test_no_server_is_one_line_that_says_what_to_do(shell: Shell) -> None:
     assert refused.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [("instances",), ("reviews", "list")])
+def test_an_empty_list_says_how_another_graph_is_named(shell: Shell, command: tuple[str, ...]) -> None:
+    assert "LBB_GRAPH names another graph" in shell.ok(*command, LBB_GRAPH="mian").err
+    assert shell.ok(*command, "--json", LBB_GRAPH="mian").err == ""
+
+
 @pytest.mark.parametrize("command", ["serve", "dev"])
 def test_a_port_in_use_is_one_line_that_says_what_to_do(shell: Shell, tmp_path: Path, command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

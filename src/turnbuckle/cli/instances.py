@@ -7,7 +7,7 @@ import click
 from rich.text import Text
 
 from turnbuckle.cli.api import Api, of_server
-from turnbuckle.cli.output import compact, console, plain, print_json, table
+from turnbuckle.cli.output import compact, console, plain, print_json, table, tell_none
 from turnbuckle.cli.steps import print_steps
 from turnbuckle.cli.words import age, attempt, clock, why
 from turnbuckle.wire.instance import InstanceStatus
@@ -46,6 +46,7 @@ def instances(
         (one["id"], _pair(one), styled(one["status"]), str(one["pending_messages"]), why(one, served)) for one in found
     )
     console().print(table(("id", "workflow", "status", "unfinished", "what"), rows, long="what"))
+    tell_none(found)
     if next_after is not None:
         click.echo(f"There are more: --after {next_after}", err=True)
 

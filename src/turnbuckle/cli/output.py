@@ -34,6 +34,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[RenderableType]], *, long
     return made
 
 
+def tell_none(found: Any) -> None:
+    """Under an empty list: where else to look. A graph that nobody used is empty, so a typo shows here."""
+    if not found:
+        click.echo("There are none; --graph or LBB_GRAPH names another graph.", err=True)
+
+
 def _cell(text: str, is_cut: bool) -> Text:
     return Text(plain(text), no_wrap=True, overflow="ellipsis") if is_cut else Text(plain(text))
 

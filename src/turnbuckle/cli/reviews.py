@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lbb import LbbClient
 from turnbuckle.cli.api import Answer, Api, json_argument, json_object, of_server
-from turnbuckle.cli.output import compact, console, plain, short, table
+from turnbuckle.cli.output import compact, console, plain, short, table, tell_none
 from turnbuckle.cli.words import age
 from turnbuckle.wire.limits import PAGE_MAX
 from turnbuckle.wire.review import ReviewDecisionWord, ReviewKind, ReviewStatus
@@ -48,6 +48,7 @@ def list_items(api: Api, status: str, as_json: bool, **filters: Any) -> None:
         for one in answer.data["data"]
     )
     console().print(table(("id", "kind", "status", "changed", "question"), rows, long="question"))
+    tell_none(answer.data["data"])
     if answer.data["has_more"]:
         click.echo(f"There are more: --cursor {answer.data['next_cursor']}", err=True)
 

@@ -195,6 +195,32 @@ class Element(msgspec.Struct, frozen=True):
     updated_sequence: int
 
 
+class HubSchedule(msgspec.Struct, frozen=True):
+    graph_id: str
+    schedule_id: str
+    revision_id: str
+    number: int
+    alias: str | None
+    fields: bytes
+    owner: bytes
+    state: str
+    due_at_us: int | None
+    fires: int
+    created_at_us: int
+    updated_at_us: int
+
+
+class Fire(msgspec.Struct, frozen=True):
+    graph_id: str
+    schedule_id: str
+    number: int
+    fire_id: str
+    target: bytes
+    status: str
+    result: bytes
+    created_at_us: int
+
+
 class AnonymousToken(msgspec.Struct, frozen=True):
     token_hash: bytes
     kind: str
@@ -218,5 +244,7 @@ ROWS: dict[str, type[msgspec.Struct]] = {
     "hub_object": Object,
     "hub_thread_item": ThreadItem,
     "hub_graph_element": Element,
+    "hub_schedule": HubSchedule,
+    "hub_schedule_fire": Fire,
     "anonymous_token": AnonymousToken,
 }

@@ -250,6 +250,10 @@ def test_an_empty_list_says_how_another_graph_is_named(shell: Shell, command: tu
     assert shell.ok(*command, "--json", LBB_GRAPH="mian").err == ""
 
 
+def test_no_unconfirmed_effect_is_told_in_words(shell: Shell) -> None:
+    assert shell.ok("effects").err == "Nothing is unconfirmed on this graph; name an instance to see what it did.\n"
+
+
 @pytest.mark.parametrize("command", ["serve", "dev"])
 def test_a_port_in_use_is_one_line_that_says_what_to_do(shell: Shell, tmp_path: Path, command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -34,6 +34,8 @@ def effects(api: Api, instance_id: str | None, as_json: bool, **query: Any) -> N
     now_ms = api.get("served").data["now_ms"]
     head = ("instance", "turn", "step", "state", "kind", "tries", "meant", "effect id", "target")
     console().print(table(head, (_row(effect, now_ms) for effect in answer.data["effects"]), long="target"))
+    if instance_id is None and not answer.data["effects"]:
+        click.echo("Nothing is unconfirmed on this graph; name an instance to see what it did.", err=True)
     if answer.data.get("next_after") is not None:
         click.echo(f"There are more: --after {answer.data['next_after']}", err=True)
 

@@ -1,5 +1,5 @@
 # An index of what can be done here. The work itself is in tools/, tests/, bench/ and examples/.
-# demo, faults and bench pass ARGS on: make bench ARGS="w1 --rounds 1".
+# demo, browser, faults and bench pass ARGS on: make bench ARGS="w1 --rounds 1".
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -11,7 +11,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 SIDE_BY_SIDE := tests/unit tests/store tests/model tests/conformance tests/contract
 ALONE := tests/e2e tests/faults
 
-.PHONY: help setup demo test test-all check fmt verify contract docs bench faults serve
+.PHONY: help setup demo test test-all browser check fmt verify contract docs bench faults serve
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,11 @@ test: setup  ## Run every suite, model and faults short (under 10 minutes)
 test-all: setup  ## Run every suite with the long model and fault runs
 	$(BIN)/pytest -n 2 --long $(SIDE_BY_SIDE)
 	$(BIN)/pytest --long $(ALONE)
+
+browser: setup  ## Use the debugger page in a real browser (installs Chromium on Debian)
+	@command -v chromium >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes chromium; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	$(BIN)/pytest tests/browser $(ARGS)
 
 check: setup  ## Check style and types
 	$(BIN)/ruff check .

@@ -11,13 +11,14 @@ from functools import partial
 from turnbuckle.flow.worker import FlowThread, FlowWorker
 from turnbuckle.http.store import AsyncStore
 from turnbuckle.hub.execution import GRAPH
-from turnbuckle.operations import graph
+from turnbuckle.operations import graph, turn
 from turnbuckle.operations import key as keys
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.errors import Refused
 
 log = logging.getLogger("turnbuckle.flow")
 LABEL = "flow worker beside the server"
+NAME = "flow, beside the server"  # of its worker, where no other server has one
 DRAIN_S = 5.0
 _LOOK_EVERY_S = 1.0  # for an environment whose graph `hub` was made
 _JOIN_S = 3.0  # beyond the drain: what is released then is one request each
@@ -46,8 +47,18 @@ class FlowHost:
         began = time.monotonic()
         key = await self._store.write(lambda tx: self._make_key(tx, environment))
         self._keys[environment] = key
-        self._thread.add(FlowWorker(base_url, key))
+        if self._is_only_server:
+            await self._take_over(environment)
+            self._thread.add(FlowWorker(base_url, key, name=NAME))
+        else:
+            self._thread.add(FlowWorker(base_url, key))
         log.info("the flow worker serves %s (%.0f ms)", environment, 1_000 * (time.monotonic() - began))
+
+    async def _take_over(self, environment: str) -> None:
+        """What the worker of a killed server held goes on now, not when its leases end."""
+        graph_id = await self._store.read(lambda tx: graph.look(tx, environment, GRAPH))
+        while await self._store.write(lambda tx: turn.give_up(tx, graph_id, NAME)):
+            pass  # a piece at a time
 
     def _make_key(self, tx: Transaction, environment: str) -> str:
         if self._is_only_server:

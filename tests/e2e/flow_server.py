@@ -56,6 +56,10 @@ class FlowServer:
 
     def kill(self) -> None:
         self._dev.process.send_signal(signal.SIGKILL)
+        self._dev.process.wait()
+
+    def ended(self) -> None:
+        """Wait until the process has ended, whoever ended it."""
         self._dev.ended()
 
     def end(self) -> int:

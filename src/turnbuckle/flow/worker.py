@@ -25,11 +25,19 @@ class FlowWorker:
     """Serves one environment: that of its key."""
 
     def __init__(
-        self, base_url: str, api_key: str, *, concurrency: int = CONCURRENCY, settings: FlowSettings | None = None
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        name: str | None = None,
+        concurrency: int = CONCURRENCY,
+        settings: FlowSettings | None = None,
     ) -> None:
+        """`name` is what the server shows of it; by default it tells the machine and the process."""
         load_entry_points()
         self._base_url = base_url
         self._api_key = api_key
+        self._name = name or f"flow@{socket.gethostname()}:{os.getpid()}"
         self._concurrency = concurrency
         self._settings = settings or FlowSettings()
         self._worker: WorkflowWorker | None = None
@@ -42,8 +50,7 @@ class FlowWorker:
             AsyncLbbClient(base_url=self._base_url, api_key=self._api_key) as asking,
         ):
             runtime = Runtime(client, HubCalls(asking), pool, self._settings)
-            name = f"flow@{socket.gethostname()}:{os.getpid()}"
-            worker = WorkflowWorker(client, [flow_workflow(runtime)], worker=name, concurrency=self._concurrency)
+            worker = WorkflowWorker(client, [flow_workflow(runtime)], worker=self._name, concurrency=self._concurrency)
             self._worker = worker
             if self._stopping is None:
                 await worker.run_async()

@@ -200,6 +200,21 @@ def fail(tx: Transaction, graph_id: str, request: WorkflowTurnFailRequest) -> Ch
     return Changed(graph_id, request.workflow_id, request.turn, NOTHING)
 
 
+def give_up(tx: Transaction, graph_id: str, worker: str, most: int = 100) -> bool:
+    """End the attempts of a worker that is known to be gone, as the ends of their leases would; whether more are left.
+
+    Each counts: a message that kills its worker must not run for ever.
+    """
+    found = turns.held_by(tx, graph_id, rules.HELD, worker.encode(), most)
+    for instance_id in found:
+        inbox = Inbox.open(tx, graph_id, instance_id)
+        if inbox.head is not None and inbox.head.status == rules.HELD:
+            error = f"its worker {worker!r} ended without handing it back".encode()
+            inbox.put(rules.fail(inbox.head, error, False, inbox.instance.max_attempts, tx.now_ms))
+            inbox.save()
+    return len(found) == most
+
+
 def _check_results(request: WorkflowTurnCompleteRequest | WorkflowTurnFailRequest) -> None:
     if request.results is not None:
         size.check("results", msgspec.json.encode(request.results), limits.RESULTS_BYTES)

@@ -106,3 +106,9 @@ def prune(tx: Transaction, graph_id: str, instance_id: str, after: int, through:
         tx.run(f"{noun}_prune", graph_id=graph_id, instance_id=instance_id, through=through)
     tx.run("message_forget", graph_id=graph_id, instance_id=instance_id, through=through, after=after)
     tx.run("state_prune", graph_id=graph_id, instance_id=instance_id, through=through, kept=kept_state)
+
+
+def held_by(tx: Transaction, graph_id: str, held: str, worker: bytes, limit: int) -> list[str]:
+    """Ids of the instances whose turn a worker of that name holds."""
+    rows = tx.rows("turn_held_by", graph_id=graph_id, held=held, worker=worker, limit=limit)
+    return [instance_id for (instance_id,) in rows]

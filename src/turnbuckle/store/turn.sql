@@ -92,3 +92,10 @@ where graph_id = :graph_id and instance_id = :instance_id and number <= :through
 -- All turns of an instance.
 delete from turn
 where graph_id = :graph_id and instance_id = :instance_id
+
+-- turn_held_by
+-- Instances of a graph whose turn a worker of that name holds. Only asked when a server starts.
+select distinct instance_id from turn
+where graph_id = :graph_id and status = :held and worker = :worker
+order by instance_id
+limit :limit

@@ -168,6 +168,14 @@ def check_goes_on(tx: Transaction, graph_id: str, instance_id: str) -> None:
         raise Refused("turn_lease_lost", f"the execution {execution_id} is {row.status}")
 
 
+def check_branch(tx: Transaction, graph_id: str, instance_id: str) -> None:
+    """Before a branch is made. Refused(conflict) when its run has ended: nobody would end the branch any more."""
+    execution_id = execution_id_of(instance_id)
+    row = None if execution_id is None else executions.lock(tx, graph_id, execution_id)
+    if row is not None and row.ended_at_us is not None:
+        raise Refused("conflict", f"the execution {execution_id} is {row.status}: it takes no further branches")
+
+
 def post_events(tx: Transaction, graph_id: str, instance_id: str, events: Sequence[Raw] | None) -> None:
     """Save what came with a request of the runner. Refused(invalid_param | payload_too_large)."""
     execution_id = execution_id_of(instance_id)

@@ -11,7 +11,7 @@ from turnbuckle.engine import turn as turn_rules
 from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.message import Message
 from turnbuckle.engine.step import NULL
-from turnbuckle.operations import answers, size, turn
+from turnbuckle.operations import answers, hub_turn, size, turn
 from turnbuckle.operations.inbox import Inbox, missing
 from turnbuckle.store import instance as instances
 from turnbuckle.store import message as messages
@@ -49,6 +49,7 @@ def create(tx: Transaction, graph_id: str, request: WorkflowInstanceCreateReques
     """A new instance, or the one that the same request made. Refused(conflict) when the id is in use otherwise."""
     state = NULL if request.state is UNSET else bytes(request.state)
     size.check("state", state, limits.STATE_BYTES)
+    hub_turn.check_branch(tx, graph_id, request.id)
     asked = Instance(
         graph_id,
         request.id,

@@ -60,6 +60,10 @@ async def yielding_handler(ctx: Any, state: Any, message: Any) -> AsyncIterator[
     yield 1
 
 
+async def short_handler(state: Any, message: Any) -> WorkflowResult[Any]:
+    return WorkflowResult(state=state)
+
+
 @functools.wraps(handler)
 def wrapped_handler(ctx: Any, state: Any, message: Any) -> Any:
     return handler(ctx, state, message)
@@ -126,6 +130,13 @@ def test_the_initial_state_is_a_deep_copy() -> None:
         ("a", "v1", None, "no function", "is a str, no function"),
         ("a", "v1", None, sync_handler, 'workflow "a" must be an async function: write `async def sync_handler`'),
         ("a", "v1", None, yielding_handler, "must be an async function"),
+        (
+            "a",
+            "v1",
+            None,
+            short_handler,
+            r"is called with \(ctx, state, message\), and it takes \(state: Any, message: Any\)",
+        ),
     ],
 )
 def test_a_definition_that_cannot_work_is_refused(

@@ -275,9 +275,17 @@ def test_such_a_handler_is_refused_also_when_it_is_registered_afterwards(given: 
         getattr(triggered_workflow(name="a", version="v1")(handle), given)(test_it_decorates_the_handler_of_instances)
 
 
+def test_a_handler_that_takes_other_arguments_is_refused_at_once() -> None:
+    with pytest.raises(WorkflowError, match=r"on_events handler .* called with \(ctx, events, message, state\)"):
+        triggered_workflow(name="a", version="v1", on_events=handle)
+
+
 @pytest.mark.parametrize("given", ["on_instances", "on_schedule", "on_events"])
 def test_with_a_main_handler_it_gives_the_definition(given: str) -> None:
-    handlers: dict[str, Any] = {given: handle}
+    async def handle_any(*args: Any) -> None:
+        return None
+
+    handlers: dict[str, Any] = {given: handle_any}
 
     assert isinstance(triggered_workflow(name="a", version="v1", **handlers), TriggeredWorkflowDefinition)
 

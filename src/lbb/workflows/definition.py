@@ -51,7 +51,7 @@ class WorkflowDefinition:
         for what, given in (("name", name), ("version", version)):
             if not isinstance(given, str) or not NAME.match(given):
                 raise WorkflowError(f"a workflow's {what} is 1 to 128 of A-Z a-z 0-9 _ . -, not {given!r:.150}")
-        refuse_sync(handler, f'the handler of workflow "{name}"')
+        check_handler(handler, f'the handler of workflow "{name}"', ("ctx", "state", "message"))
         self.name = name
         self.version = version
         self.initial_state = copy_json(initial_state, "initial_state")
@@ -82,8 +82,8 @@ class WorkflowDefinition:
         return f"{type(self).__name__}({self.name!r}, {self.version!r})"
 
 
-def refuse_sync(handler: Any, what: str) -> None:
-    """WorkflowError for what is not callable, or is surely no async function, while its line is still in sight.
+def check_handler(handler: Any, what: str, takes: tuple[str, ...]) -> None:
+    """WorkflowError for what cannot be called with `takes`, or is surely no async function: its line is still in sight.
 
     A lambda and an object that is called may return an awaitable; their first turn shows it.
     """
@@ -93,6 +93,13 @@ def refuse_sync(handler: Any, what: str) -> None:
     is_def = (inspect.isfunction(function) or inspect.ismethod(function)) and function.__name__ != "<lambda>"
     if is_def and not inspect.iscoroutinefunction(function):
         raise WorkflowError(f"{what} must be an async function: write `async def {function.__name__}`, without yield")
+    try:
+        inspect.signature(handler).bind(*takes)
+    except TypeError:
+        got = inspect.signature(handler)
+        raise WorkflowError(f"{what} is called with ({', '.join(takes)}), and it takes {got}") from None
+    except ValueError:  # one written in C may not tell
+        return
 
 
 def refuse_bare(bare: tuple[Any, ...], decorator: str) -> None:

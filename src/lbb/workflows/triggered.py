@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from lbb import models
 from lbb.workflows.context import WorkflowContext
-from lbb.workflows.definition import WorkflowDefinition, WorkflowResult, accepted, refuse_bare, refuse_sync
+from lbb.workflows.definition import WorkflowDefinition, WorkflowResult, accepted, check_handler, refuse_bare
 from lbb.workflows.errors import WorkflowError
 from lbb.workflows.identity import is_fan_in_identity
 from lbb.workflows.trigger_message import (
@@ -70,7 +70,8 @@ class TriggeredWorkflowDefinition(WorkflowDefinition):
 
     def _checked(self, name: str, handler: Handler | None) -> Handler | None:
         if handler is not None:
-            refuse_sync(handler, f'the {name} handler of workflow "{self.name}"')
+            takes = ("ctx", "events", "message", "state") if name == "on_events" else ("ctx", "message", "state")
+            check_handler(handler, f'the {name} handler of workflow "{self.name}"', takes)
         return handler
 
     async def _dispatch(self, ctx: WorkflowContext, saved: Any, message: Any) -> WorkflowResult[Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from reference_pages.commands import commands_page
 from reference_pages.endpoints import endpoints_page
 from reference_pages.errors import errors_page
+from reference_pages.hub import hub_page
 from reference_pages.limits import limits_page
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +21,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "limits.md": limits_page,
     "endpoints.md": endpoints_page,
     "cli.md": commands_page,
+    "hub.md": hub_page,
 }
 
 

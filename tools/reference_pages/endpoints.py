@@ -17,7 +17,7 @@ def endpoints_page() -> str:
     )
     described = document()["paths"]
     endpoints = "".join(_endpoint(e, described[e.path][e.method.lower()]) for e in ENDPOINTS)
-    shapes = "".join(f"\n### {name}\n\n{_fields(schemas[name])}" for name in sorted(schemas))
+    shapes = "".join(f"\n### {name}\n\n{fields(schemas[name])}" for name in sorted(schemas))
     return (
         generated_from("turnbuckle.http.endpoints")
         + "# Endpoints\n\n"
@@ -48,10 +48,10 @@ def _endpoint(endpoint: Endpoint, described: dict[str, Any]) -> str:
         "properties": {parameter["name"]: parameter["schema"] for parameter in parameters},
         "required": [parameter["name"] for parameter in parameters if parameter["required"]],
     }
-    return "\n".join(lines) + "\n" + (f"\nQuery:\n\n{_fields(query)}" if parameters else "")
+    return "\n".join(lines) + "\n" + (f"\nQuery:\n\n{fields(query)}" if parameters else "")
 
 
-def _fields(schema: dict[str, Any]) -> str:
+def fields(schema: dict[str, Any]) -> str:
     required = schema.get("required", ())
     rows = (
         (f"`{name}`", _type(field), _presence(name in required, field)) for name, field in schema["properties"].items()

@@ -13,6 +13,7 @@ _MODULES = {  # command: its module
     "pull": "hub_pull",
     "revisions": "hub_revisions",
     "run": "hub_run",
+    "schedules": "hub_schedules",
     "sessions": "hub_sessions",
 }
 _EPILOG = (

@@ -146,15 +146,19 @@ class Item:
 
 
 def read_top(path: Path, expected: str, known: set[str]) -> Part:
-    """The manifest's outermost mapping, of the expected type and version."""
+    """The manifest's outermost mapping, of the expected type and version; they are looked at first."""
     if not path.exists():
         raise DeployProblem("MANIFEST_NOT_FOUND", f"there is no manifest {path}")
-    top = Part(path, "", files.read(path), {"type", "version", "blob", "revision"} | known)
-    if top.text("type") != expected:
-        raise top.wrong("type", f"got {top.text('type')!r}, expected {expected}", "MANIFEST_TYPE_MISMATCH")
-    if top.value.get("version") != VERSION:
-        what = f'got {top.value.get("version")!r}, expected the text "{VERSION}"'
-        raise top.wrong("version", what, "MANIFEST_VERSION_UNSUPPORTED")
+    content = files.read(path)
+    given = content if isinstance(content, Mapping) else {}
+    if given.get("type", expected) != expected:
+        raise DeployProblem("MANIFEST_TYPE_MISMATCH", f"{path}: got the type {given['type']!r}, expected {expected}")
+    if given.get("version", VERSION) != VERSION:
+        what = f'{path}: got the version {given["version"]!r}, expected the text "{VERSION}"'
+        raise DeployProblem("MANIFEST_VERSION_UNSUPPORTED", what)
+    top = Part(path, "", content, {"type", "version", "blob", "revision"} | known)
+    for key in ("type", "version"):
+        top.text(key)
     return top
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reference_pages.commands import commands_page
+from reference_pages.components import components_page
 from reference_pages.endpoints import endpoints_page
 from reference_pages.errors import errors_page
 from reference_pages.hub import hub_page
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "endpoints.md": endpoints_page,
     "cli.md": commands_page,
     "hub.md": hub_page,
+    "components.md": components_page,
 }
 
 

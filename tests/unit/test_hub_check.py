@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.unit.hub_documents import Json, component, data, document, flow, random_document, text
 from tests.unit.json_values import scalars
+from turnbuckle.flow.sandbox.check import REFUSED
 from turnbuckle.hub import catalogue, playground
 from turnbuckle.hub.catalogue import CATALOGUE, ComponentType, PortType
 from turnbuckle.hub.check import check, code_text
@@ -301,6 +302,10 @@ def test_findings_about_code_name_their_component_and_line() -> None:
 
     assert seen == ["import os"]
     assert (item.type, item.component_id, item.line, item.message) == ("error", "c", 3, "line 3: Leave it out.")
+
+
+def test_all_that_the_sandbox_finds_is_a_finding_of_the_check() -> None:
+    assert {*REFUSED, "unknown_name", "unsupported_name"} <= set(FINDINGS)
 
 
 def test_warnings_alone_are_a_success() -> None:

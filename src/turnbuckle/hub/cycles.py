@@ -2,6 +2,7 @@
 
 A component is *endless* when each result it can have leads to an endless one: the largest set for which that holds. A
 result without an edge ends the path, code that chooses its result may end it, and so may what can end the whole run.
+Of parallel branches each is looked at by itself: another may end the run.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +11,7 @@ from turnbuckle.hub.catalogue import FAILURE
 from turnbuckle.hub.results import may_choose, results_of
 from turnbuckle.hub.wiring import NOWHERE, Wiring
 
-LOOP, ITEM, CODE, END = "logic.loop", "item", "logic.code", "flow.end"
+LOOP, ITEM, CODE, END, JOIN = "logic.loop", "item", "logic.code", "flow.end", "flow.join"
 
 
 def endless_cycles(wiring: Wiring) -> Iterator[list[int]]:
@@ -32,25 +33,24 @@ def endless_cycles(wiring: Wiring) -> Iterator[list[int]]:
 
 
 def _endless(wiring: Wiring) -> set[int]:
-    may_end = _may_end(wiring)
-    left = {component.index for component in wiring.components} - _leaving(wiring)
+    certain = {component.index: _certain_results(wiring, component.index) for component in wiring.components}
+    leaving = [index for index, results in certain.items() if results is None]
+    may_end = _may_end(wiring, leaving)
+    left = certain.keys() - set(leaving)
     while True:
-        gone = {index for index in left if not _stays(wiring, index, left, may_end)}
+        gone = {index for index in left if not _stays(wiring, index, certain[index] or (), left, may_end)}
         if not gone:
             return left
         left -= gone
 
 
-def _leaving(wiring: Wiring) -> set[int]:
-    """Components that can end their path or the run by themselves."""
-    return {component.index for component in wiring.components if _certain_results(wiring, component.index) is None}
-
-
 def _certain_results(wiring: Wiring, index: int) -> tuple[str, ...] | None:
-    """The results that it has, one of them always; None when that is not certain."""
+    """The results that it has, one of them always; None when it can end its path or the run by itself."""
     component, component_type = wiring.component(index), wiring.type_of(index)
     if component_type is None or component_type.kind != "flow" or component.type == END:
         return None
+    if component.type == JOIN and wiring.has_parallel:
+        return None  # a branch ends there
     if component.type == LOOP:
         return ("done",)  # there may be no item; an edge back from its `item` path ends the round
     results = results_of(component, component_type)
@@ -60,24 +60,25 @@ def _certain_results(wiring: Wiring, index: int) -> tuple[str, ...] | None:
     return tuple(route for route in results if route != FAILURE)
 
 
-def _stays(wiring: Wiring, index: int, endless: set[int], may_end: set[int]) -> bool:
+def _stays(wiring: Wiring, index: int, results: tuple[str, ...], endless: set[int], may_end: set[int]) -> bool:
     failed = wiring.targets(index, FAILURE)
     if failed and endless.isdisjoint(failed):
         return False
-    for result in _certain_results(wiring, index) or ():
-        targets = wiring.targets(index, result)
-        if endless.isdisjoint(targets) or any(target in may_end and target not in endless for target in targets):
-            return False
-    return True
+    followed = [wiring.targets(index, result) for result in results]
+    if any(endless.isdisjoint(targets) for targets in followed):
+        return False
+    # An edge beside the endless one, or a loop's `item` path, may end the whole run first.
+    beside = [*wiring.targets(index, ITEM), *(target for targets in followed for target in targets)]
+    return all(target in endless or target not in may_end for target in beside)
 
 
-def _may_end(wiring: Wiring) -> set[int]:
+def _may_end(wiring: Wiring, leaving: list[int]) -> set[int]:
     """Components from which a `flow.end`, choosing code or a fault may be reached."""
     backward: dict[int, list[int]] = {}
     for component in wiring.components:
         for target in wiring.all_targets(component.index):
             backward.setdefault(target, []).append(component.index)
-    return _reached([NOWHERE, *_leaving(wiring)], lambda index: backward.get(index, ()))
+    return _reached([NOWHERE, *leaving], lambda index: backward.get(index, ()))
 
 
 def _targets(wiring: Wiring, index: int) -> list[int]:

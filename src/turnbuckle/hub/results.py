@@ -1,13 +1,10 @@
 """Which results a component can have, as far as the document tells."""
 
-import re
 from typing import Any
 
 from turnbuckle.hub.catalogue import ComponentType
 from turnbuckle.hub.document import Component
 from turnbuckle.hub.value import message_text
-
-_CHOOSES = re.compile(r"\b(set_result|result)\b")
 
 
 def results_of(component: Component, component_type: ComponentType) -> tuple[str, ...] | None:
@@ -28,6 +25,6 @@ def _added(component: Component, component_type: ComponentType) -> tuple[str, ..
 
 
 def may_choose(component: Component) -> bool:
-    """Whether code could have another result than `success`, or end the run: it names what does that."""
+    """Whether code could have another result than `success`, or end the run: with `set_result` or `result`."""
     code: Any = component.setting("code")
-    return _CHOOSES.search(code if isinstance(code, str) else message_text(code)) is not None
+    return "result" in (code if isinstance(code, str) else message_text(code))

@@ -15,6 +15,7 @@ class Wiring:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.components = document.components
+        self.has_parallel = any(component.type == "flow.parallel" for component in document.components)
         self.index_of: dict[str, int] = {}
         for component in reversed(document.components):
             self.index_of[component.id] = component.index

@@ -11,7 +11,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 SIDE_BY_SIDE := tests/unit tests/store tests/model tests/conformance tests/contract
 ALONE := tests/e2e tests/faults
 
-.PHONY: help setup demo test test-all browser check fmt verify contract docs bench faults serve
+.PHONY: help setup demo demo-hub test test-all browser check fmt verify contract docs bench faults serve
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ setup: .venv/setup  ## Make .venv with pinned versions; runs by itself when it i
 
 demo: setup  ## Run real work, kill worker and server in the middle, and show that nothing was lost
 	@$(BIN)/python -m examples.demo.run $(ARGS)
+
+demo-hub: setup  ## Deploy definitions to a server, run them, answer the review
+	@$(BIN)/python -m examples.support_bot.run
 
 test: setup  ## Run every suite, model and faults short (under 10 minutes)
 	$(BIN)/pytest -n 2 $(SIDE_BY_SIDE)

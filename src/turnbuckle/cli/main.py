@@ -29,6 +29,7 @@ _MODULES = {  # command: its module
     "turns": "turns",
     "wake": "control",
     "watch": "watch",
+    "worker": "worker",
 }
 
 

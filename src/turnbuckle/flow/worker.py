@@ -6,6 +6,7 @@ It is a worker like any other: HTTP, a key of scope `runtime`, leases, heartbeat
 import asyncio
 import logging
 import os
+import signal
 import socket
 import threading
 
@@ -116,8 +117,6 @@ def run(base_url: str, api_key: str, *, concurrency: int = CONCURRENCY) -> None:
 
 
 async def _run(worker: FlowWorker) -> None:
-    import signal
-
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop, 30.0)
     loop.add_signal_handler(signal.SIGINT, worker.stop, 0.0)

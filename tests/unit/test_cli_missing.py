@@ -9,7 +9,7 @@ import pytest
 
 import turnbuckle.cli
 
-WITHOUT_CLICK = "import sys; sys.modules['click'] = None; from turnbuckle.cli import main; main()"
+WITHOUT = "import sys; sys.modules['{}'] = None; from turnbuckle.cli import main; sys.argv[1:] = ['dev', '-h']; main()"
 
 
 class Noted:
@@ -23,13 +23,21 @@ class Noted:
         return None if self._origin is None else json.dumps(self._origin)
 
 
-def test_a_missing_extra_is_one_line_that_says_what_to_type() -> None:
-    ran = subprocess.run([sys.executable, "-c", WITHOUT_CLICK], capture_output=True, text=True)
+@pytest.mark.parametrize("module", ["click", "uvicorn", "pydantic_monty"])  # two of them only a command needs
+def test_a_missing_extra_is_one_line_that_says_what_to_type(module: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", WITHOUT.format(module)], capture_output=True, text=True)
 
     assert ran.returncode == 1
-    assert ran.stderr.startswith("turnbuckle: click is not installed, which the extra `server` brings; run: ")
+    assert ran.stderr.startswith(f"turnbuckle: {module} is not installed, which the extra `server` brings; run: ")
     assert f"{sys.executable} -m pip install 'turnbuckle[server]" in ran.stderr
     assert ran.stderr.count("\n") == 1
+
+
+def test_a_module_of_nobody_stays_an_error_of_its_own() -> None:
+    ran = subprocess.run([sys.executable, "-c", WITHOUT.format("lbb")], capture_output=True, text=True)
+
+    assert "ModuleNotFoundError" in ran.stderr
+    assert "extra" not in ran.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

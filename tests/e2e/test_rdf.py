@@ -160,6 +160,45 @@ async def test_an_update_inserts_data_and_nothing_else(api: Api) -> None:
     assert len(await rows(api, "SELECT * { ?s ?p ?o }")) == 2
 
 
+DEEP = [("[ <a:p> ", " ]"), ("( ", " )"), ("<<( <a:a> <a:p> ", " )>>"), ("{| <a:p> 1 ", " |}"), ("<< ", " >> <a:p> 1")]
+
+
+@pytest.mark.parametrize(("opened", "closed"), DEEP)
+async def test_brackets_too_deep_for_a_parser_do_not_reach_it(api: Api, opened: str, closed: str) -> None:
+    """Read by recursion, any of these would end the server's process."""
+    deep, fine = (f"<a:a> <a:p> 1 {opened * n}1{closed * n}" for n in (50_000, 20))
+
+    refused = await api.post("/update", f"INSERT DATA {{ {deep} }}".encode())
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_query")
+    assert "brackets in more than 100 brackets" in refused.json()["error"]["message"]
+    assert "100 brackets" not in (await api.post("/update", f"INSERT DATA {{ {fine} }}".encode())).text
+
+
+async def test_triple_terms_too_deep_for_a_statement_are_told(api: Api) -> None:
+    for levels, status in ((90, 200), (101, 400), (50_000, 400)):
+        document = f"<a:a> <a:p> {'<<( <a:a> <a:p> ' * levels}1{' )>>' * levels} ."
+        answer = await post(api, document, str(levels))
+        assert answer.status_code == status
+    assert (answer.json()["error"]["code"], answer.json()["error"]["param"]) == ("invalid_rdf", "body")
+    assert len(await rows(api, "SELECT * { ?s ?p ?o }")) == 1
+
+
+async def test_a_graph_with_a_name_of_the_index_is_refused(api: Api) -> None:
+    """The index reads the commit that it is at from such a name."""
+    mine = "urn:turnbuckle:point:1.abc"
+    answers = [
+        await post(api, "<a:a> <a:p> 1 .", "1", graph_uri=mine),
+        await post(api, f"<a:a> <a:p> <a:b> <{mine}> .", "2", "application/n-quads"),
+        await api.post("/update", f"INSERT DATA {{ GRAPH <{mine}> {{ <a:a> <a:p> 1 }} }}".encode()),
+    ]
+
+    assert [answer.status_code for answer in answers] == [400] * 3
+    assert [answer.json()["error"]["code"] for answer in answers] == ["invalid_rdf", "invalid_rdf", "invalid_query"]
+    assert all("the server's own" in answer.json()["error"]["message"] for answer in answers)
+    ok(await post(api, f"<{mine}> <{mine}> <{mine}> .", "3"))  # a name in a statement says nothing
+
+
 async def test_numbers_that_are_equal_are_one_statement(api: Api) -> None:
     """The index writes them in one way, so the store does too: going back would take away the wrong one."""
     ok(await post(api, "<a:a> <a:p> 01 .", "1"))

@@ -14,7 +14,8 @@ from turnbuckle.operations.caller import Caller
 from turnbuckle.operations.rdf import Written
 from turnbuckle.sparql import document as documents
 from turnbuckle.sparql import text as texts
-from turnbuckle.sparql.document import BadBase, Batch, Document
+from turnbuckle.sparql.depth import has_deep_brackets, has_deep_terms
+from turnbuckle.sparql.document import BadBase, Batch, Document, OwnGraph
 from turnbuckle.store.database import Lane
 from turnbuckle.wire import limits
 from turnbuckle.wire.errors import Refused
@@ -60,11 +61,9 @@ class Rdf:
 
     async def update(self, graph_id: str, query: NoQuery, content: bytes, caller: Caller, gone: Gone) -> bytes:
         """INSERT DATA as one commit; nothing else is offered (lbb-graph 2.9)."""
-        text = content.decode("utf-8", "replace")
         try:
-            texts.check_insert_data(text)
-            batch = await asyncio.to_thread(documents.of_update, text)
-        except (texts.NotOffered, SyntaxError) as exc:
+            batch = await asyncio.to_thread(_read_update, content)
+        except (texts.NotOffered, SyntaxError, OwnGraph) as exc:
             raise Refused("invalid_query", f"update: {str(exc)[:300]}", param="body") from None
         key = caller.idempotency_key or f"update-{secrets.token_hex(12)}"
         await self._write(graph_id, batch, 0, None, replace(caller, idempotency_key=key))
@@ -85,9 +84,20 @@ class Rdf:
         return await self._store.write(write, Lane.BULK)
 
 
+def _read_update(content: bytes) -> Batch:
+    """NotOffered, SyntaxError, OwnGraph."""
+    text = content.decode("utf-8", "replace")
+    texts.check_insert_data(text)
+    if has_deep_brackets(content, limits.RDF_DEPTH):
+        raise texts.NotOffered(f"got brackets in more than {limits.RDF_DEPTH} brackets, expected less")
+    return documents.of_update(text)
+
+
 def _next(batches: Iterator[Batch]) -> Batch | None:
     try:
         return next(batches, None)
+    except OwnGraph as exc:
+        raise Refused("invalid_rdf", str(exc), param="body") from None
     except BadBase as exc:
         raise Refused("invalid_param", f"base_iri: {exc}", param="base_iri") from None
 
@@ -100,6 +110,9 @@ def _document(query: RdfImportQuery, content: bytes, caller: Caller, scope: str)
     for name, iri in (("base_iri", query.base_iri), ("graph_uri", query.graph_uri)):
         if iri is not None and not _IRI.fullmatch(iri):
             raise Refused("invalid_param", f"{name}: got {iri[:80]!r}, expected an absolute IRI", param=name)
+    if has_deep_terms(content, limits.RDF_DEPTH):
+        what = f"got triple terms in more than {limits.RDF_DEPTH} triple terms, expected less"
+        raise Refused("invalid_rdf", what, param="body")
     return Document(content, kind, base_iri=query.base_iri, graph_uri=query.graph_uri, scope=scope)
 
 

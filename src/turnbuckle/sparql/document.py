@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
+from turnbuckle.sparql.frames import POINT_GRAPH
+
 _FORMATS = {
     "ntriples": ox.RdfFormat.N_TRIPLES,
     "turtle": ox.RdfFormat.TURTLE,
@@ -38,6 +40,10 @@ class Batch(NamedTuple):
 
 class BadBase(ValueError):
     """The base IRI is none."""
+
+
+class OwnGraph(ValueError):
+    """A statement is for a graph whose name is the index's own."""
 
 
 class Document:
@@ -99,12 +105,19 @@ def of_update(text: str) -> Batch:
 def _batch(quads: list[Any], errors: list[Error]) -> Batch:
     store = ox.Store()  # it writes numbers and dates in one way, as the index will, and keeps each statement once
     store.extend(quads)
+    _check_graphs(store)
     literals, resources = list[bytes](), list[bytes]()
     for quad in store:
         (literals if isinstance(quad.object, ox.Literal) else resources).append(str(quad).encode())
     read = sum(isinstance(quad.object, ox.Literal) for quad in quads)
     predicates = list(dict.fromkeys(quad.predicate.value for quad in quads))
     return Batch(sorted(literals), sorted(resources), read, len(quads) - read, predicates, errors)
+
+
+def _check_graphs(store: Any) -> None:
+    for name in store.named_graphs():
+        if isinstance(name, ox.NamedNode) and name.value.startswith(POINT_GRAPH):
+            raise OwnGraph(f"got the graph {name.value[:80]}, names that begin so are the server's own")
 
 
 class _Names:

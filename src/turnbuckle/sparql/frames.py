@@ -11,6 +11,7 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+POINT_GRAPH = "urn:turnbuckle:point:"  # begins the name of the empty graph by which a store knows its point
 HEAD = 0  # the number of a graph's own store; every other number is that of a copy
 _LENGTH = struct.Struct(">I")
 T = TypeVar("T")

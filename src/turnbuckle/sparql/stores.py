@@ -14,8 +14,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from turnbuckle.sparql.frames import HEAD, Changes
+from turnbuckle.sparql.frames import POINT_GRAPH as _POINT
 
-_POINT = "urn:turnbuckle:point:"
 _COPIES = "copies"
 _REMOVALS, _REMOVAL_S = 100, 0.1  # tries to remove a folder; the next start removes what is left
 

@@ -182,5 +182,6 @@ RDF_BYTES = 64 * MIB  # of an imported document
 RDF_BATCH_MAX = 1_000  # statements in one commit
 RDF_ERRORS = 100  # of an import, told with their places
 RDF_UPDATE_BYTES = 2 * MIB
+RDF_DEPTH = 100  # of brackets in an update, of triple terms in a document
 
 INT_MAX = 2**53 - 1  # integers of the protocol itself; integers inside user JSON have no such bound

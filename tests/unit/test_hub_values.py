@@ -9,8 +9,6 @@ from hypothesis import given
 from tests.unit.hub_documents import text
 from tests.unit.json_values import values
 from turnbuckle.hub import events, value
-from turnbuckle.hub.document import Component
-from turnbuckle.hub.position import Ended, Fault
 from turnbuckle.wire.hub_errors import HubRefused
 
 HELLO = value.create_message("user", "hello")
@@ -121,51 +119,5 @@ def test_a_size_is_that_of_the_json(data: Any) -> None:
     assert value.size_bytes(value.create_value("json", data)) <= len(json.dumps({"type": "json", "json": data})) + 400
 
 
-CODE = Component(2, "c1", "logic.code", "Answer")
-
-
-def test_events_say_in_a_line_what_happened_and_where() -> None:
-    exited = events.exited(CODE, "c.2.c1", 12, "success")
-
-    assert (exited.type, exited.message) == ("processor.exited", "Answer took 12 ms: success")
-    assert exited.attributes == {
-        "processor_id": "c1",
-        "processor_type": "logic.code",
-        "processor_name": "Answer",
-        "component_key": "c.2.c1",
-        "duration_ms": 12,
-        "route": "success",
-        "terminal": False,
-    }
-
-
-@pytest.mark.parametrize(
-    ("ended", "kind", "message"),
-    [
-        (Ended("completed"), "flow.exited", "Completed"),
-        (Ended("failed", Fault("x", "it broke"), "c1"), "flow.error", "it broke"),
-        (Ended("failed", None, "e"), "flow.error", "The definition ended the run as failed"),
-    ],
-)
-def test_the_last_event_tells_the_end(ended: Ended, kind: str, message: str) -> None:
-    last = events.flow_ended(ended)
-
-    assert (last.type, last.message, last.attributes["status"]) == (kind, message, ended.status)
-
-
 def test_a_stopped_run_leaves_with_the_reason_stopped() -> None:
     assert events.flow_stopped("session_closed").attributes["reason"] == "stopped"
-
-
-def test_code_cannot_post_as_another_component() -> None:
-    posted = events.posted(events.OUTPUT, CODE, "k", "hi", {"processor_id": "other", "mine": 1})
-
-    assert (posted.attributes["processor_id"], posted.attributes["mine"]) == ("c1", 1)
-
-
-def test_an_event_has_a_limit() -> None:
-    small = events.posted(events.OUTPUT, CODE, "k", "x" * 1_000)
-    assert events.check_size(small) is small
-
-    with pytest.raises(events.EventTooLarge):
-        events.check_size(events.posted(events.OUTPUT, CODE, "k", "x" * 65_536))

@@ -48,8 +48,7 @@ def test_the_body_of_one_command_is_no_other_command() -> None:
 def test_a_command_is_a_query_or_a_command_never_both() -> None:
     for channels in COMMANDS.values():
         assert not set(channels["query"]) & set(channels["command"])
-    assert len(COMMANDS[WORKFLOW_BLOB]["query"]) == 20
-    assert "list_executions" in COMMANDS[SCHEDULER_BLOB]["query"]
+    assert "list_executions" in COMMANDS[WORKFLOW_BLOB]["query"].keys() & COMMANDS[SCHEDULER_BLOB]["query"].keys()
 
 
 def test_the_older_engine_key_is_taken_and_ignored() -> None:

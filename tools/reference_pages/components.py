@@ -2,6 +2,7 @@
 
 from reference_pages.markdown import generated_from, table
 from turnbuckle.hub.catalogue import ANY, CATALOGUE, ENTRY_POINTS, FAILURE, PERSISTENCES, ComponentType, PortType
+from turnbuckle.hub.events import EXECUTION_EVENTS
 from turnbuckle.hub.finding import FINDINGS
 
 KINDS = {
@@ -30,6 +31,7 @@ def components_page() -> str:
         + overview
         + "".join(map(_component, CATALOGUE.values()))
         + _persistence()
+        + _events()
         + _findings()
     )
 
@@ -68,6 +70,11 @@ def _persistence() -> str:
     }
     rows = ((f"`{name}`", *meanings[name]) for name in PERSISTENCES)
     return "\n## Persistence of data components\n\n" + table(("persistence", "at the start of a run", "written"), rows)
+
+
+def _events() -> str:
+    rows = ((f"`{kind}`", when) for kind, when in EXECUTION_EVENTS.items())
+    return "\n## Events of a run\n\n" + table(("type", "when"), rows)
 
 
 def _findings() -> str:

@@ -12,9 +12,9 @@ from tests.e2e.api import Api, serving
 from tests.open_store import OpenStore
 from tests.tables import dump
 from turnbuckle.hub_keeper import HubKeeper
-from turnbuckle.operations import graph, hub_blob
+from turnbuckle.operations import doctor, graph, hub_blob
 from turnbuckle.operations import key as keys
-from turnbuckle.store.database import write
+from turnbuckle.store.database import read, write
 from turnbuckle.store.key import Grant
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.hub_channel import WORKFLOW_BLOB
@@ -150,6 +150,7 @@ async def hub_serving(store: OpenStore) -> AsyncIterator[Hub]:
     async with serving(store) as api:
         # In a thread: the store is bound to this loop, which must not stand still.
         yield Hub(api, *await asyncio.to_thread(write, store.database, _prepare))
+    assert read(store.database, doctor.problems) == []  # whatever the test did, it left every row sound
 
 
 def _prepare(tx: Transaction) -> tuple[str, str, str, str, str]:

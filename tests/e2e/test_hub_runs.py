@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.clock import MovableClock
-from tests.e2e.hub_api import RUNTIME, Hub, new_id, refusal, taken
+from tests.e2e.hub_api import ADMIN, RUNTIME, Hub, new_id, refusal, taken
 from turnbuckle import upkeep
 from turnbuckle.wire.limits import DAY_MS
 
@@ -496,6 +496,16 @@ async def test_a_revision_with_open_runs_cannot_be_committed(hub: Hub) -> None:
 
     assert await hub.status(run) == "completed"
     assert await hub.refused("create_session", alias="another-one") == (409, "revision_not_writable")
+
+
+async def test_a_run_whose_instance_an_admin_deletes_is_stopped(hub: Hub) -> None:
+    _, run, lease = await started(hub)
+
+    body = {"workflow_id": lease["workflow_id"]}
+    answer = await hub.ask("POST", "workflows/instances/delete?graph=hub", ADMIN, json=body)
+
+    assert answer.json() == {"deleted": True}
+    assert await hub.status(run) == "stopped"
 
 
 async def test_an_absent_execution_is_a_403(hub: Hub) -> None:

@@ -81,7 +81,7 @@ def test_a_run_that_is_stopped_as_it_is_claimed_ends_once(hub: HubStore) -> None
     for _ in range(3):
         hub.start()
 
-    at_once(*[lambda run=run: hub.stop(run) for run in runs], *[hub.claim] * 3, lambda: hub.settle())  # type: ignore[misc]
+    at_once(*[lambda run=run: hub.stop(run) for run in runs], *[hub.claim] * 3, lambda: hub.settle())
     hub.clock.pass_ms(5_001)
     hub.settle()
 

@@ -13,7 +13,7 @@ from turnbuckle.engine.instance import Instance
 from turnbuckle.engine.operation import Operation
 from turnbuckle.engine.turn import CANCELLED, COMPLETED, ENDED, FAILED, HELD, QUEUED, Turn
 from turnbuckle.store import doctor as store
-from turnbuckle.store import doctor_graph
+from turnbuckle.store import doctor_graph, doctor_hub
 from turnbuckle.store import key as keys
 from turnbuckle.store import turn as turns
 from turnbuckle.store.doctor import START, Found, Messages, Miscounted, Place, Span, Turns
@@ -60,12 +60,18 @@ def check_rest(tx: Transaction) -> list[str]:
     strays = [
         f"{count} {noun.replace('_', ' ')} belong to nothing that exists" for noun, count in counts.items() if count
     ]
-    return strays + list(_key_problems(tx)) + list(_answer_problems(tx)) + list(_graph_problems(tx))
+    return strays + list(_key_problems(tx)) + list(_answer_problems(tx)) + list(_graph_problems(tx)) + list(_hub_problems(tx))
 
 
 def _graph_problems(tx: Transaction) -> Iterator[str]:
     for rule, broken in doctor_graph.RULES.items():
         if count := doctor_graph.count(tx, rule):
+            yield f"{count} {broken}"
+
+
+def _hub_problems(tx: Transaction) -> Iterator[str]:
+    for rule, broken in doctor_hub.RULES.items():
+        if count := doctor_hub.count(tx, rule):
             yield f"{count} {broken}"
 
 

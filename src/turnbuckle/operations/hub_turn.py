@@ -112,6 +112,14 @@ def note(tx: Transaction, turn: Turn) -> None:
         _lose_branch(tx, row, turn)
 
 
+def note_deleted(tx: Transaction, graph_id: str, instance_id: str) -> None:
+    """Somebody deletes the engine's instance: the execution whose it is has been stopped."""
+    execution_id = execution_id_of(instance_id)
+    row = None if execution_id is None else executions.lock(tx, graph_id, execution_id)
+    if row is not None and row.ended_at_us is None and instance_id == PREFIX + row.execution_id:
+        executions.save(tx, row, end(tx, row, rules.after_turn(rule_of(row), CANCELLED, None, tx.now_ms)))
+
+
 def end(tx: Transaction, row: Execution, after: rules.Execution) -> Execution:
     """The row of an execution that ends, with its last event; those who wait for it are told by upkeep."""
     ended = decided(row, after)

@@ -160,6 +160,7 @@ def delete(tx: Transaction, graph_id: str, request: WorkflowInstanceDeleteReques
         return WorkflowInstanceDeleteResponse(deleted=False)  # else one that is being made would lose half its rows
     for number in turns.unfinished(tx, graph_id, request.workflow_id, 0, _TOLD_OF_DELETION):
         tx.announce("finished", graph_id, request.workflow_id, str(number))
+    hub_turn.note_deleted(tx, graph_id, request.workflow_id)
     return WorkflowInstanceDeleteResponse(deleted=instances.delete(tx, graph_id, request.workflow_id))
 
 

@@ -19,13 +19,17 @@ export function drawEdges(edges, { boxes, bends, back, width, height }) {
 }
 
 function portsOf(edges, boxes) {
-  // Where each edge leaves and arrives: spread over the side of the box, in the order of the other ends.
+  // Where each edge leaves and arrives: spread over the side of the box, in the order of the other ends. Data keeps to
+  // the lower part of a component of the flow, whose own line then is straight.
   const ports = new Map(edges.map((edge) => [edge, {}]));
   for (const [here, there, place] of [["source", "target", "leaves"], ["target", "source", "arrives"]]) {
     for (const box of boxes.values()) {
-      const mine = edges.filter((edge) => edge[here] === box.id);
-      mine.sort((a, b) => boxes.get(a[there]).y - boxes.get(b[there]).y);
-      mine.forEach((edge, i) => (ports.get(edge)[place] = box.y + (box.h * (i + 1)) / (mine.length + 1)));
+      const mine = edges.filter((edge) => edge[here] === box.id).sort((a, b) => boxes.get(a[there]).y - boxes.get(b[there]).y);
+      const flow = mine.filter((edge) => edge.kind === "flow");
+      const data = mine.filter((edge) => edge.kind !== "flow");
+      const [from, to] = box.isData ? [0, 1] : [0.66, 1];
+      flow.forEach((edge, i) => (ports.get(edge)[place] = box.y + (box.h * (i + 1)) / (flow.length + 1)));
+      data.forEach((edge, i) => (ports.get(edge)[place] = box.y + box.h * (from + ((to - from) * (i + 1)) / (data.length + 1))));
     }
   }
   return ports;

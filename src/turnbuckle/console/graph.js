@@ -148,7 +148,8 @@ function resultOf(runs) {
   const ended = runs.filter((run) => run.exited !== null);
   const last = ended.at(-1);
   if (last === undefined) return "";
-  const how = last.isTerminal ? "ended the run" : (last.route ?? "");
+  if (last.isTerminal) return "ended the run";
+  const how = last.route ?? "";
   if (ended.length > 1) return `${ended.length}× · ${how}`;
   return last.durationMs === null ? how : `${how} · ${duration(Number(last.durationMs))}`;
 }

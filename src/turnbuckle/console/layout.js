@@ -1,4 +1,4 @@
-// Where the components stand, left to right: {boxes: id -> {x, y, w, h}, bends: edge -> [{x, y}], width, height}.
+// Where the components stand, left to right: {boxes: id -> {x, y, w, h, isData}, bends: edge -> [{x, y}], width, height}.
 
 export const MARGIN = 20;
 const FLOW = { w: 176, h: 58 };
@@ -24,7 +24,7 @@ function placed(components) {
   if (components.length === 0 || components.some((one) => one.position === null)) return null;
   for (const spread of [1, 1.2, 1.5, 2, 3]) {
     const boxes = components.map((one) => {
-      return { id: one.id, x: one.position.x * spread, y: one.position.y * spread, ...sizeOf(one) };
+      return { id: one.id, x: one.position.x * spread, y: one.position.y * spread, isData: one.isData, ...sizeOf(one) };
     });
     if (!overlap(boxes)) return { boxes: new Map(boxes.map((box) => [box.id, box])), bends: new Map() };
   }
@@ -123,7 +123,8 @@ function arrange(columns, links) {
   for (let sweep = 0; sweep < 6; sweep++) {
     for (const column of sweep % 2 ? [...columns].reverse() : columns) {
       const wish = (item) => {
-        const near = links.get(item).filter((other) => !column.includes(other));
+        // The flow keeps to the flow, so that a simple one is a straight line; data stands by what it is for.
+        const near = links.get(item).filter((other) => !column.includes(other) && (item.isData || !other.isData));
         return near.length ? near.reduce((sum, other) => sum + other.y, 0) / near.length : item.y;
       };
       const wishes = new Map(column.map((item) => [item, wish(item)]));
@@ -150,7 +151,7 @@ function drawn(columns, bends) {
   columns.forEach((column, layer) => {
     for (const item of column) {
       item.x = layer * (FLOW.w + GAP_X) + (FLOW.w - item.w) / 2;
-      if (!item.isBend) boxes.set(item.id, { id: item.id, x: item.x, y: item.y - item.h / 2, w: item.w, h: item.h });
+      if (!item.isBend) boxes.set(item.id, { ...item, y: item.y - item.h / 2 });
     }
   });
   return { boxes, bends };

@@ -11,6 +11,7 @@ import uvicorn
 
 from turnbuckle import upkeep
 from turnbuckle.config import Config
+from turnbuckle.flow.registry import load_entry_points
 from turnbuckle.flow.sandbox import check_code
 from turnbuckle.flow_host import FlowHost
 from turnbuckle.http.app import App
@@ -57,6 +58,7 @@ def _only_server(config: Config, is_fresh: bool) -> AbstractContextManager[None]
 
 
 async def _serve(app: App, listening: socket.socket, ready: Ready) -> None:
+    load_entry_points()  # the check of definitions knows them too
     app.bind(asyncio.get_running_loop())
     work: list[asyncio.Task[None]] = [asyncio.create_task(upkeep.run(app.store))]
     flow = FlowHost(app.store, is_only_server=app.config.database is None)

@@ -477,6 +477,25 @@ def test_an_end_may_be_a_failure(server: FlowServer) -> None:
     assert server.until(run(server, made), "failed")["error"]["code"] == "ended_as_failed"
 
 
+def test_code_that_tells_and_takes_a_lot(server: FlowServer) -> None:
+    """Requests of a turn are bounded: what does not fit goes by itself, or as blobs."""
+    tell = "for number in range(150): post_output_event('x' * 7000, {'more': 'y' * 20000})"
+    give = "for n in range(40): set_data_output(f'o{n}', create_value('text', 'z' * 30000))"
+    take = (
+        "set_data_output('out', create_value('integer', sum(len(get_data_input(f'i{n}')['text']) for n in range(40))))"
+    )
+    made = line(code("tell", tell), code("give", give), code("take", take))
+    made["components"].append(data("answer", "integer"))
+    made["components"][2]["ports"] += [{"category": "data_output", "route": f"o{n}", "value": None} for n in range(40)]
+    made = with_pipes(made, ("take.out", "answer"), *((f"give.o{n}", f"take.i{n}") for n in range(40)))
+
+    id = run(server, made)
+    server.until(id, "completed")
+
+    assert server.ends_with(id)["answer"]["integer"] == 40 * 30_000
+    assert types_of(server, id).count("processor.output") == 150
+
+
 # -- stopping ----------------------------------------------------------------------------------------------------
 
 

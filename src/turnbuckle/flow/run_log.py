@@ -25,6 +25,7 @@ class RunLog:
         self._hub = hub
         self._execution_id = execution_id
         self._waiting: list[dict[str, Any]] = []
+        self._waiting_bytes = 0
 
     def post(
         self,
@@ -43,17 +44,20 @@ class RunLog:
         event |= more
         self._ctx.post_event(event)
         self._waiting.append(event)
+        self._waiting_bytes += size_bytes(event)
 
     def saved(self) -> None:
         """A step took them along."""
         self._waiting.clear()
+        self._waiting_bytes = 0
 
     async def flush(self) -> None:
-        """Send them by themselves when a long row of components had no step to take them along."""
-        if len(self._waiting) >= _MOST_EVENTS or sum(map(size_bytes, self._waiting)) >= _MOST_BYTES:
-            await self._hub.post_events(self._execution_id, self._waiting)
-            self._ctx.drop_events()
-            self._waiting.clear()
+        """Send them by themselves when they are many: a row of components without a step, or code that tells a lot."""
+        if len(self._waiting) < _MOST_EVENTS and self._waiting_bytes < _MOST_BYTES:
+            return
+        await self._hub.post_events(self._execution_id, self._waiting)
+        self._ctx.drop_events()
+        self.saved()
 
 
 def about(component: Component) -> dict[str, Any]:

@@ -45,7 +45,7 @@ async def code(c: ComponentContext) -> Outcome:
         return await _in_steps(c, text)
 
     async def run(s: WorkflowStepContext) -> Any:
-        return _saved(c, await run_code(text, _names(c), _Ambient(), _LIMITS, c.sandbox))
+        return await _saved(c, await run_code(text, _names(c), _Ambient(), _LIMITS, c.sandbox))
 
     return _outcome(await c.step("", run, timeout_s=_LIMITS.time_s + _SPARE_S))
 
@@ -105,15 +105,17 @@ def _handle(c: ComponentContext, route: str) -> dict[str, str] | None:
 # -- what came of it ---------------------------------------------------------------------------------------------
 
 
-def _saved(c: ComponentContext, outcome: CodeOutcome) -> dict[str, Any]:
+async def _saved(c: ComponentContext, outcome: CodeOutcome) -> dict[str, Any]:
     """The outcome as it is saved, with the events told that the code posted."""
     if outcome.printed:
         c.post_event("processor.output", outcome.printed)
     for event in outcome.events:
         c.post_event(event.type, event.message, event.attributes)
+        await c.log.flush()
     for route, output in outcome.outputs.items():
         if output.persist:
             c.post_event("processor.output", f"Output {route}", {"route": route}, data=dict(output.value))
+            await c.log.flush()
     error = None if outcome.error is None else [_code_of(outcome.error), _sentence(outcome.error)]
     outputs = {route: dict(output.value) for route, output in outcome.outputs.items()}
     return {"route": outcome.route, "terminal": outcome.terminal, "outputs": outputs, "error": error}
@@ -158,7 +160,7 @@ async def _in_steps(c: ComponentContext, text: str) -> Outcome:
 
     begun = await c.step("begin", begin)
     host = _Recorded(c, begun["at_us"], bytes.fromhex(begun["seed"]))
-    return _outcome(_saved(c, await run_code(text, _names(c), host, _LIMITS, c.sandbox)))
+    return _outcome(await _saved(c, await run_code(text, _names(c), host, _LIMITS, c.sandbox)))
 
 
 class _Recorded:

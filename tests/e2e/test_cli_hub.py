@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -408,6 +409,20 @@ def test_a_playground_is_made_with_its_layout_and_not_checked(shell: HubShell, m
     assert (told["created"], told["skipped_check"], told["checked"]) == (["answer-question"], ["answer-question"], [])
     files.write(source, {**document, "layout": {"type": "grid", "columns": 12}})
     assert shell.refused("deploy", "-f", manifest)["code"] == "PLAYGROUND_LAYOUT_IMMUTABLE"
+
+
+def test_the_page_about_deploying_holds(shell: HubShell, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/deploy-a-definition.md").read_text()
+    for name, text in re.findall(r"^`([\w./-]+)`:\n\n```[\w ]+\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shell.init("acme/support-bot")
+    shell.init("acme/timer", "--type", "scheduler")
+
+    assert shell.json("deploy", "-f", str(tmp_path / "deploy.yaml"))["checked"] == ["answer-question"]
+    ran = shell.ok("run", "acme/support-bot/default/answer-question", "--input", QUESTION, "--watch")
+    assert "Order 17 is on its way." in ran.out
+    assert shell.json("schedules", "deploy", "-f", str(tmp_path / "timer.yaml"))["created"] == ["each-morning"]
 
 
 # -- run and sessions ------------------------------------------------------------------------------------------------

@@ -60,7 +60,8 @@ def check_rest(tx: Transaction) -> list[str]:
     strays = [
         f"{count} {noun.replace('_', ' ')} belong to nothing that exists" for noun, count in counts.items() if count
     ]
-    return strays + list(_key_problems(tx)) + list(_answer_problems(tx)) + list(_graph_problems(tx)) + list(_hub_problems(tx))
+    looks = (_key_problems, _answer_problems, _graph_problems, _hub_problems)
+    return strays + [problem for look in looks for problem in look(tx)]
 
 
 def _graph_problems(tx: Transaction) -> Iterator[str]:

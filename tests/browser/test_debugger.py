@@ -302,7 +302,7 @@ def test_a_definition_out_of_reach_leaves_the_components_that_ran(look: Look) ->
     hub = support(hides_definition=True)
     page = look(hub)
     expect(page.locator(".node")).to_have_count(3)
-    expect(page.locator("#banner")).to_contain_text("not there for this key")
+    expect(page.locator("#banner")).to_contain_text("out of this key's reach")
 
     hub.leave("model", "success")
     hub.enter("end")
@@ -516,6 +516,45 @@ def test_the_graph_is_used_by_keyboard(look: Look) -> None:
     page.keyboard.press("Escape")
 
     expect(inspector(page).locator("h2")).to_have_text("The run")
+
+
+def test_the_events_are_used_by_keyboard(look: Look) -> None:
+    page = look(support())
+    expect(page.locator("#events li")).to_have_count(6)
+    page.locator("#download").focus()
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#events li").nth(4).locator("pre")).to_contain_text('"route": "known"')
+    expect(inspector(page).locator("h2")).to_have_text("Look it up")
+
+
+def test_a_banner_stays_as_it_is_while_nothing_new_is_to_be_said(look: Look) -> None:
+    """A reader of the screen hears it once, and its button keeps the focus."""
+    hub = support()
+    hub.end("failed", error={"code": "timeout", "message": "No answer in 30 s", "component_id": "model"})
+    page = look(hub)
+    show = page.get_by_role("button", name="Show the component")
+    show.focus()
+
+    follows(hub)
+
+    expect(show).to_be_focused()
+
+
+def test_a_question_for_a_key_can_be_left(look: Look) -> None:
+    hub = support()
+    page = look(hub)
+    page.get_by_role("button", name="Use a key").click()
+    expect(page.locator("#workspace")).to_be_hidden()
+
+    page.get_by_role("button", name="Back to the run").click()
+    hub.leave("model", "success")
+
+    expect_state(page, "model", "done")
 
 
 def test_the_picture_goes_to_where_the_run_is(look: Look) -> None:

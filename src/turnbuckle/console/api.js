@@ -17,15 +17,15 @@ export class Trouble extends Error {
 export class Api {
   constructor(root) {
     this.root = root; // ends with /v1/
-    this.key = sessionStorage.getItem(KEPT);
+    this.key = storage()?.getItem(KEPT) ?? null;
     this.token = null;
   }
 
   use(key) {
     this.key = key;
     this.token = null;
-    if (key === null) sessionStorage.removeItem(KEPT);
-    else sessionStorage.setItem(KEPT, key);
+    if (key === null) storage()?.removeItem(KEPT);
+    else storage()?.setItem(KEPT, key);
   }
 
   get(path) {
@@ -74,6 +74,14 @@ export class Api {
     const answer = readable(text);
     if (response.ok && answer?.status === "success") return answer;
     throw troubleOf(response, answer);
+  }
+}
+
+function storage() {
+  try {
+    return sessionStorage;
+  } catch {
+    return null; // a browser set to keep nothing: the key then lives as long as the page
   }
 }
 

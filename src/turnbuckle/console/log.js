@@ -16,7 +16,8 @@ export class Log {
     list.addEventListener("scroll", () => {
       this.isFollowing = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     });
-    list.addEventListener("click", (event) => this.#open(event.target.closest("li")));
+    list.addEventListener("click", (event) => getSelection().type === "Range" || this.#open(event.target.closest("li")));
+    list.addEventListener("keydown", (event) => this.#key(event));
   }
 
   add(events) {
@@ -59,12 +60,23 @@ export class Log {
 
   #open(row) {
     const found = this.rows.find((each) => each.row === row);
-    if (found === undefined || getSelection().type === "Range") return;
+    if (found === undefined) return;
     const opened = row.querySelector("pre");
     if (opened === null) row.append(json(found.event));
     else opened.remove();
     const id = componentOf(found.event);
     if (id !== null && opened === null) this.onSelect(id);
+  }
+
+  #key(event) {
+    const row = document.activeElement?.closest(".events > li");
+    if (event.key === "Enter") return this.#open(row);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const shown = this.rows.filter((each) => !each.row.hidden);
+    if (step === undefined || shown.length === 0) return;
+    event.preventDefault();
+    const index = shown.findIndex((each) => each.row === row);
+    shown.at(index < 0 ? -1 : Math.min(shown.length - 1, Math.max(0, index + step))).row.focus();
   }
 
   #save() {
@@ -80,7 +92,7 @@ function rowOf(event) {
   const at = make("time", { datetime: event.created_at, title: event.created_at }, clock(event.created_at));
   const tone = event.type.endsWith("error") ? "bad" : event.type.endsWith("warning") ? "warn" : event.type.split(".")[0];
   const type = field(event.type, "code", { class: `tone ${tone}` });
-  return make("li", {}, at, type, field(event.message ?? "", "span", { class: "message" }));
+  return make("li", { tabindex: "-1" }, at, type, field(event.message ?? "", "span", { class: "message" }));
 }
 
 function componentOf(event) {

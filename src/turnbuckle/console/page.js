@@ -37,7 +37,6 @@ async function follow() {
     try {
       await run.look((events) => log.add(events));
       failures = 0;
-      tell(null);
       show();
     } catch (trouble) {
       if (trouble.kind === undefined) throw trouble;
@@ -65,14 +64,15 @@ function show() {
   if (drawn !== definition) {
     const isNew = drawn === null || drawn.components.length !== definition.components.length || run.isWhole;
     if (isNew) graph.show(definition);
+    graph.select(selected);
     drawn = definition;
   }
   graph.update(trace, record);
   log.keepUp();
   inspect();
   showTop(record, trace);
-  if (!run.isWhole) tell("The definition itself is not there for this key: the picture has the components that ran, without connections.");
   if (record.error) tell(`${record.error.message} (${record.error.code})`, "bad", record.error.component_id);
+  else tell(run.isWhole ? null : "The definition itself is out of this key's reach: these are the components that ran, without connections.");
 }
 
 function showTop(record, trace) {
@@ -160,7 +160,8 @@ function meet(trouble) {
 
 function ask(title = "Use a key", texts = ["With a key of role write you can stop, continue and fork runs."]) {
   const kept = "The key stays in this tab until you close it. It is sent to this server only, and never stands in the address.";
-  notice(title, texts, keyForm(use), make("p", { class: "hint" }, kept));
+  const back = run.record === null ? null : button("Back to the run", follow);
+  notice(title, texts, keyForm(use), ...[make("p", { class: "hint" }, kept), back].filter(Boolean));
   $("key").focus();
 }
 

@@ -94,8 +94,16 @@ export class Run {
 }
 
 function placeOf({ pathname, search }) {
-  const [org, blob, , session, execution] = pathname.split("/").slice(-5).map(decodeURIComponent);
+  const [org, blob, , session, execution] = pathname.split("/").slice(-5).map(decoded);
   return { org, blob, session, execution, revision: new URLSearchParams(search).get("revision") ?? undefined };
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // no client writes it so: the server will know no such run
+  }
 }
 
 function earlier(iso, ms) {

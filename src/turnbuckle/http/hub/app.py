@@ -71,7 +71,7 @@ class Hub:
             told = answers.in_own_words(refused)
             if told.code == "internal":
                 log.error("%s %s: %s (%s)", request.method, request.path, refused, refused.code)
-            return answers.failure(told)
+            return answers.failure(told, _later(refused))
         except ClientGone:
             raise
         except Exception:
@@ -179,6 +179,10 @@ async def _read(request: Request, content: bytes) -> _Call:
     except Refused as refused:
         return msgspec.structs.replace(call, problem=answers.in_own_words(refused))
     return msgspec.structs.replace(call, name=name)
+
+
+def _later(refused: Refused) -> list[tuple[bytes, bytes]]:
+    return [] if refused.retry_after_s is None else [(b"retry-after", str(refused.retry_after_s).encode())]
 
 
 def _methods(segments: tuple[str, ...]) -> list[str]:

@@ -1,8 +1,9 @@
 """What a component raises, and which failures are the server's or the network's and may pass.
 
 Exception
-└── ComponentFailed   the component gives the result `failure`; the run fails where no edge leads on
-    └── RunFailed     the run fails, whatever edges there are
+├── ComponentFailed   the component gives the result `failure`; the run fails where no edge leads on
+│   └── RunFailed     the run fails, whatever edges there are
+└── SandboxLost       the attempt fails and is repeated: nobody's fault
 """
 
 from typing import Any
@@ -36,6 +37,10 @@ class RunFailed(ComponentFailed):
     is_fatal = True
 
 
+class SandboxLost(Exception):
+    """The process that ran code was ended from outside."""
+
+
 def may_pass(error: Exception) -> bool:
     """Whether the attempt fails with it, so that the turn runs again: not a failure of the component."""
-    return isinstance(error, LbbError | WorkflowError | WorkflowWait | httpx.RequestError)
+    return isinstance(error, LbbError | WorkflowError | WorkflowWait | httpx.RequestError | SandboxLost)

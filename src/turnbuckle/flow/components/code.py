@@ -18,7 +18,7 @@ from typing import Any, Final
 from lbb.workflows import WorkflowError, WorkflowStepContext
 from turnbuckle.flow.components.session_helpers import answer_helper
 from turnbuckle.flow.context import ComponentContext, ComponentRun
-from turnbuckle.flow.failures import ComponentFailed
+from turnbuckle.flow.failures import ComponentFailed, SandboxLost
 from turnbuckle.flow.sandbox import (
     OUTWARD,
     CodeDiverged,
@@ -45,9 +45,17 @@ async def code(c: ComponentContext) -> Outcome:
         return await _in_steps(c, text)
 
     async def run(s: WorkflowStepContext) -> Any:
-        return await _saved(c, await run_code(text, _names(c), _Ambient(), _LIMITS, c.sandbox))
+        outcome = await run_code(text, _names(c), _Ambient(), _LIMITS, c.sandbox)
+        if _is_lost(outcome):  # nothing has left the sandbox: it may run again at once
+            outcome = await run_code(text, _names(c), _Ambient(), _LIMITS, c.sandbox)
+        return await _saved(c, outcome)
 
     return _outcome(await c.step("", run, timeout_s=_LIMITS.time_s + _SPARE_S))
+
+
+def _is_lost(outcome: CodeOutcome) -> bool:
+    """Whether the process was ended from outside, for instance by the kernel."""
+    return outcome.error is not None and outcome.error.kind == "crashed"
 
 
 def _text(c: ComponentContext) -> str:
@@ -160,7 +168,10 @@ async def _in_steps(c: ComponentContext, text: str) -> Outcome:
 
     begun = await c.step("begin", begin)
     host = _Recorded(c, begun["at_us"], bytes.fromhex(begun["seed"]))
-    return _outcome(await _saved(c, await run_code(text, _names(c), host, _LIMITS, c.sandbox)))
+    outcome = await run_code(text, _names(c), host, _LIMITS, c.sandbox)
+    if _is_lost(outcome):
+        raise SandboxLost("the process that ran the code has ended; it runs again with the recorded answers")
+    return _outcome(await _saved(c, outcome))
 
 
 class _Recorded:

@@ -65,7 +65,7 @@ def test_a_refused_connection_says_where_and_what_to_do() -> None:
         api.get("instances")
 
     assert url in failed.value.message
-    assert "`turnbuckle serve`" in failed.value.message
+    assert "`turnbuckle dev`" in failed.value.message
     assert "LBB_URL" in failed.value.message
 
 

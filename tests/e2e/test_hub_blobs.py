@@ -9,6 +9,7 @@ import pytest
 
 from tests.clock import MovableClock
 from tests.e2e.hub_api import ADMIN, OTHERS, READER, WRITER, Hub, new_id, refusal, taken
+from turnbuckle.http.hub.routes import ROUTES, Route
 from turnbuckle.operations import hub_blob
 from turnbuckle.store import hub_blob as blobs
 from turnbuckle.store.database import write
@@ -25,6 +26,16 @@ async def test_without_a_valid_credential_it_is_401(hub: Hub, key: str | None) -
     for path in (BOT, "users/me", f"revisions/{hub.revision_id}"):
         assert refusal(await hub.get(path, key)) == (401, "unauthorized")
     assert refusal(await hub.data("query", "nothing", key or "")) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+async def test_two_routes_are_open_without_a_credential(hub: Hub, route: Route) -> None:
+    path = route.path.replace("{", "").replace("}", "").removeprefix("/v1/")
+
+    answer = await hub.ask(route.method, path, None)
+
+    is_open = answer.status_code != 401 or "refresh token" in answer.json()["message"]
+    assert is_open == (route.path in ("/v1/auth/core/anonymous", "/v1/auth/core/refresh"))
 
 
 async def test_one_key_works_as_bearer_and_as_api_key(hub: Hub) -> None:

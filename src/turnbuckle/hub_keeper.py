@@ -7,15 +7,17 @@ stop has 5 s, which no commit announces. Each piece is one operation, so a serve
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import anonymous, hub_definition, hub_ending, hub_turn
+from turnbuckle.operations import anonymous, hub_definition, hub_ending, hub_fire, hub_turn
 from turnbuckle.store.database import Lane
 from turnbuckle.store.transaction import Announcement, Transaction
 from turnbuckle.wire.errors import Refused
 
 log = logging.getLogger("turnbuckle.hub_keeper")
 EVERY_S = 0.2
+FIRE_EVERY_S = 0.5
 CLEAN_EVERY_S = 60.0
 _PIECES = (
     (hub_ending.settle_stopping, Lane.TURNS),
@@ -26,6 +28,7 @@ _CLEANING = (
     (hub_ending.expire_sessions, Lane.BULK),
     (anonymous.remove_expired, Lane.BULK),
     (hub_definition.remove_unused_documents, Lane.BULK),
+    (hub_fire.forget_old, Lane.BULK),
 )
 Piece = Callable[[Transaction], bool]
 
@@ -44,6 +47,7 @@ class HubKeeper:
         """For ever, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_for_ever(self._settle_when_called))
+            tasks.create_task(_for_ever(self._fire_when_due))
             tasks.create_task(_for_ever(self._clean_now_and_then))
 
     async def _settle_when_called(self) -> None:
@@ -55,6 +59,10 @@ class HubKeeper:
         self._called.clear()
         await self.settle()
 
+    async def _fire_when_due(self) -> None:
+        await asyncio.sleep(FIRE_EVERY_S)
+        await self.fire()
+
     async def _clean_now_and_then(self) -> None:
         await asyncio.sleep(CLEAN_EVERY_S)
         await self.clean()
@@ -64,6 +72,16 @@ class HubKeeper:
         if await self._store.read(hub_ending.has_work):
             for piece, lane in _PIECES:
                 await self._until_done(piece, lane)
+
+    async def fire(self) -> None:
+        """Start the executions of schedules that are due. What one of them meets does not keep the others."""
+        for graph_id, schedule_id in await self._store.read(hub_fire.due):
+            try:
+                await self._store.write(partial(hub_fire.fire, graph_id=graph_id, schedule_id=schedule_id), Lane.TURNS)
+            except Refused:  # the store is in trouble
+                raise
+            except Exception:
+                log.exception("hub: the schedule %s cannot fire", schedule_id)
 
     async def clean(self) -> None:
         for piece, lane in _CLEANING:

@@ -10,7 +10,7 @@ from functools import partial
 
 from turnbuckle.http import reviews
 from turnbuckle.http.store import AsyncStore
-from turnbuckle.operations import graph, hub_fire, stream, upkeep, watch
+from turnbuckle.operations import graph, stream, upkeep, watch
 from turnbuckle.store.database import Lane
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.errors import Refused
@@ -18,7 +18,6 @@ from turnbuckle.wire.errors import Refused
 log = logging.getLogger("turnbuckle.upkeep")
 SETTLE_EVERY_S = 0.2
 ANSWERS_EVERY_S = 0.2
-FIRE_EVERY_S = 0.5
 CLEAR_EVERY_S = 5.0
 PRUNE_EVERY_S = 60.0
 SWEEP_EVERY_S = 3_700.0  # a little over the hour that two sweeps of blobs must lie apart
@@ -29,7 +28,6 @@ async def run(store: AsyncStore) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_every(SETTLE_EVERY_S, lambda: settle(store)))
         tasks.create_task(_every(ANSWERS_EVERY_S, lambda: reviews.act_on_due(store)))
-        tasks.create_task(_every(FIRE_EVERY_S, lambda: fire_schedules(store)))
         tasks.create_task(_every(CLEAR_EVERY_S, lambda: clear_deleted_graphs(store)))
         tasks.create_task(_every(PRUNE_EVERY_S, lambda: prune(store)))
         tasks.create_task(_every(SWEEP_EVERY_S, lambda: sweep_blobs(store)))
@@ -53,12 +51,6 @@ async def settle(store: AsyncStore) -> None:
         await _until_done(store, upkeep.settle, Lane.TURNS)
 
 
-async def fire_schedules(store: AsyncStore) -> None:
-    """Start the executions of schedules that are due."""
-    if await store.read(hub_fire.is_due):
-        await _until_done(store, hub_fire.fire_one, Lane.TURNS)
-
-
 async def clear_deleted_graphs(store: AsyncStore) -> None:
     """Remove what deleted graphs have left."""
     if await store.read(graph.has_deleted):
@@ -73,7 +65,6 @@ async def prune(store: AsyncStore) -> None:
     await _until_done(store, watch.clear_old_queue, Lane.BULK)
     await _until_done(store, watch.forget_given, Lane.BULK)
     await _until_done(store, stream.forget_old, Lane.BULK)
-    await _until_done(store, hub_fire.forget_old, Lane.BULK)
 
 
 async def sweep_blobs(store: AsyncStore) -> int:

@@ -128,4 +128,5 @@ def hub_shell(folder: Path) -> Iterator[HubShell]:
             yield HubShell(data, home, f"{url}/v1")
         finally:
             server.terminate()
+            server.communicate(timeout=60)  # it may say more until it has stopped
     assert server.returncode == 0

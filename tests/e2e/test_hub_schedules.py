@@ -4,14 +4,16 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.clock import START_MS, MovableClock
 from tests.e2e.hub_api import OTHERS, READER, WRITER, Hub, new_id, refusal, taken
-from turnbuckle import upkeep
 from turnbuckle.hub.moment import milli_iso
+from turnbuckle.hub_keeper import HubKeeper
 from turnbuckle.operations import hub_blob
 from turnbuckle.store import hub_blob as blobs
+from turnbuckle.store import hub_schedule as schedules
 from turnbuckle.store.database import write
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.hub_channel import SCHEDULER_BLOB
@@ -53,7 +55,7 @@ class Scheduler:
     async def pass_ms(self, milliseconds: int) -> None:
         """Time passes, and upkeep looks."""
         self._clock.pass_ms(milliseconds)
-        await upkeep.fire_schedules(self.hub.api.app.store)
+        await HubKeeper(self.hub.api.app.store).fire()
 
     async def runs(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (await self.hub.query("list_executions", session_id="nightly"))["executions"]
@@ -337,12 +339,30 @@ async def test_a_schedule_whose_target_went_can_still_be_switched_off(scheduler:
     assert answer["schedule"]["enabled"] is False
 
 
+async def test_one_that_cannot_fire_does_not_keep_the_others(
+    scheduler: Scheduler, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = await scheduler.create(alias="broken-one")
+    other = await scheduler.create()
+
+    def spoil(tx: Transaction) -> None:
+        row = schedules.get(tx, scheduler.hub.graph_id, broken["id"])
+        assert row is not None
+        schedules.save(tx, row, msgspec.structs.replace(row, owner=b"{"))
+
+    await asyncio.to_thread(write, scheduler.hub.api.store.database, spoil)
+    await scheduler.pass_ms(HOUR_MS)
+
+    assert len(await scheduler.fires(other)) == 1
+    assert f"the schedule {broken['id']} cannot fire" in caplog.text
+
+
 async def test_two_servers_fire_once(scheduler: Scheduler, clock: MovableClock) -> None:
     await scheduler.create()
     clock.pass_ms(HOUR_MS)
 
     store = scheduler.hub.api.app.store
-    await asyncio.gather(*(upkeep.fire_schedules(store) for _ in range(4)))
+    await asyncio.gather(*(HubKeeper(store).fire() for _ in range(4)))
 
     assert len(await scheduler.runs()) == 1
 
@@ -360,7 +380,7 @@ async def test_the_history_comes_in_pages_and_is_forgotten(scheduler: Scheduler)
     assert first["schedule"] == await scheduler.get(made)
     assert len({fire["id"] for fire in first["executions"] + last["executions"]}) == 12
     await scheduler.pass_ms(91 * DAY_MS)
-    await upkeep.prune(scheduler.hub.api.app.store)
+    await scheduler.hub.clean()
     assert len(await scheduler.fires(made)) == 1
     answer = await scheduler.ask("query", "list_executions", **rest)
     assert refusal(answer) == (400, "invalid_cursor")

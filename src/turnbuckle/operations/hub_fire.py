@@ -21,21 +21,20 @@ from turnbuckle.wire.hub_execution import HubCreateExecutionRequest, HubExecutio
 from turnbuckle.wire.limits import DAY_MS
 
 KEPT_US = 90 * DAY_MS * 1_000  # what came of a fire
+_PIECE = 100  # schedules that are looked up at once
 _ACCESS = ("access_denied", "revision_not_found", "not_found")
 
 
-def is_due(tx: Transaction) -> bool:
-    return schedules.due(tx, now_us(tx)) is not None
+def due(tx: Transaction) -> list[tuple[str, str]]:
+    """(graph id, schedule id) of what is to fire now."""
+    return schedules.due(tx, now_us(tx), _PIECE)
 
 
-def fire_one(tx: Transaction) -> bool:
-    """Fire the schedule that has waited longest; whether there was one."""
-    found, at_us = schedules.due(tx, now_us(tx)), now_us(tx)
-    schedule = None if found is None else schedules.lock(tx, *found)
-    if schedule is None:
-        return False
-    if schedule.due_at_us is None or schedule.due_at_us > at_us:
-        return True  # another server was faster; there may be more
+def fire(tx: Transaction, graph_id: str, schedule_id: str) -> None:
+    """Fire the schedule, unless another server was faster."""
+    schedule, at_us = schedules.lock(tx, graph_id, schedule_id), now_us(tx)
+    if schedule is None or schedule.due_at_us is None or schedule.due_at_us > at_us:
+        return
     fire_id = str(uuid.uuid4())
     status, result = _invoke(tx, schedule, fire_id)
     fields, number = hub_schedule.fields_of(schedule), schedule.fires + 1
@@ -55,7 +54,6 @@ def fire_one(tx: Transaction) -> bool:
     due_us = hub_schedule.due_us(fields, at_us)
     state = rules.COMPLETED if due_us is None else rules.ACTIVE
     schedules.save(tx, schedule, msgspec.structs.replace(schedule, fires=number, due_at_us=due_us, state=state))
-    return True
 
 
 def forget_old(tx: Transaction) -> bool:

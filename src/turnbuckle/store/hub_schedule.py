@@ -24,10 +24,9 @@ def count(tx: Transaction, graph_id: str, revision_id: str) -> int:
     return 0 if row is None else int(row[0])
 
 
-def due(tx: Transaction, now_us: int) -> tuple[str, str] | None:
-    """(graph id, schedule id) of the one that has waited longest."""
-    row = tx.row("hub_schedule_due", now_us=now_us)
-    return None if row is None else (row[0], row[1])
+def due(tx: Transaction, now_us: int, limit: int) -> list[tuple[str, str]]:
+    """(graph id, schedule id), the one that has waited longest first."""
+    return [(graph_id, id) for graph_id, id in tx.rows("hub_schedule_due", now_us=now_us, limit=limit)]
 
 
 def add(tx: Transaction, schedule: HubSchedule) -> bool:

@@ -22,11 +22,11 @@ select count(*) from hub_schedule
 where graph_id = :graph_id and revision_id = :revision_id
 
 -- hub_schedule_due
--- The schedule that has waited longest. Index: hub_schedule_due.
+-- Schedules that are due, the longest first. Index: hub_schedule_due.
 select graph_id, schedule_id from hub_schedule
 where due_at_us <= :now_us
 order by due_at_us
-limit 1
+limit :limit
 
 -- hub_schedule_insert
 -- A new schedule, unless its alias is taken.

@@ -79,6 +79,15 @@ async def test_another_question_has_another_answer() -> None:
     assert len(answers) == 20
 
 
+def twice(levels: int) -> made.Schema:
+    """A value of 2 ** levels parts, in a kilobyte."""
+    parts = {
+        str(n): {"type": "object", "properties": {key: {"$ref": f"#/$defs/{n + 1}"} for key in "ab"}}
+        for n in range(levels)
+    }
+    return {"$defs": {**parts, str(levels): {"type": "null"}}, "$ref": "#/$defs/0"}
+
+
 @pytest.mark.parametrize(
     "schema",
     [
@@ -89,6 +98,11 @@ async def test_another_question_has_another_answer() -> None:
         {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
         {"type": "string", "minLength": 10**9},
         {"type": "array", "minItems": 10**9},
+        {"type": "array", "contains": {}, "minContains": 10**9},
+        {"type": "object", "minProperties": 10**9},
+        {"type": "array", "minItems": 9_000, "items": {"type": "string", "minLength": 9_000}},
+        {"type": "array", "minItems": 900, "items": {"type": "array", "minItems": 900, "items": {"minItems": 900}}},
+        twice(30),
         {"enum": []},
     ],
 )
@@ -99,6 +113,26 @@ async def test_a_schema_that_nothing_follows_is_refused(schema: Any) -> None:
         await reasoned(whole)
 
     assert info.value.code == "activity_request_refused"
+
+
+@pytest.mark.parametrize(
+    ("kind", "keyword"),
+    [
+        ("array", "minItems"),
+        ("array", "maxItems"),
+        ("array", "minContains"),
+        ("string", "minLength"),
+        ("string", "maxLength"),
+        ("object", "minProperties"),
+        ("object", "maxProperties"),
+    ],
+)
+async def test_a_count_may_be_written_with_a_fraction_of_zero(kind: str, keyword: str) -> None:
+    null = {"type": "null"}
+    parts = {"array": {"contains": null}, "object": {"additionalProperties": null}}.get(kind, {})
+    schema = {"type": kind, keyword: 2.0, **parts}
+
+    Draft202012Validator(schema).validate(await reasoned(schema))
 
 
 # -- decide and embed --------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 Answers follow from a hash of the input. An answer key (answer_key.py) may say what some inputs get.
 """
 
+import asyncio
 import hashlib
 import json
 import math
@@ -29,7 +30,8 @@ class MockProvider:
         schema = schemas.filled(asked.schema)
         known = self._key.value(readable(asked.prompt) + "\n" + (asked.system or ""))
         if known is None:
-            answer = _sampled(schema, _seed(asked.prompt, asked.system or "", json.dumps(schema, sort_keys=True)))
+            seed = _seed(asked.prompt, asked.system or "", json.dumps(schema, sort_keys=True))
+            answer = await asyncio.to_thread(_sampled, schema, seed)  # a large schema takes its time
         else:
             answer = known
             if (problem := schemas.problem(asked.schema, json.loads(answer))) is not None:

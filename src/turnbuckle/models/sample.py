@@ -17,15 +17,17 @@ _DEPTH = 6  # from here on only what is needed: schemas may refer to themselves
 _DEEPEST = 40
 _SPAN = 100  # of a number that is bounded on one side
 _ITEMS_MAX = 10_000
+_PARTS_MAX = 50_000  # of all tries together: a few nested arrays or references can ask for more than any memory
+_CHARS_PER_PART = 50
 _Draw = Callable[[Schema, str, int], Any]
 
 
 def sample(schema: Schema, seed: bytes) -> Any:
     """Raises NoSample when no try follows the schema."""
-    why = "none was tried"
+    why, left = "none was tried", _Left()
     for attempt in range(_TRIES):
         try:
-            value = _Sampler(schema, Chance(seed + bytes([attempt]))).value(schema, "", 0)
+            value = _Sampler(schema, Chance(seed + bytes([attempt])), left).value(schema, "", 0)
         except (NoSample, RecursionError, ArithmeticError) as exc:  # numbers that no float can hold
             why = str(exc)
             continue
@@ -36,10 +38,23 @@ def sample(schema: Schema, seed: bytes) -> Any:
     raise NoSample(why)
 
 
+class _Left:
+    """How many more values may be made."""
+
+    def __init__(self) -> None:
+        self._parts = _PARTS_MAX
+
+    def spend(self, parts: int) -> None:
+        self._parts -= parts
+        if self._parts < 0:
+            raise NoSample(f"a value of more than {_PARTS_MAX:,} parts")
+
+
 class _Sampler:
-    def __init__(self, root: Schema, chance: Chance) -> None:
+    def __init__(self, root: Schema, chance: Chance, left: _Left) -> None:
         self._root = root
         self._chance = chance
+        self._left = left
         self._of: dict[str, _Draw] = {
             "object": self._object,
             "array": self._array,
@@ -51,6 +66,7 @@ class _Sampler:
         }
 
     def value(self, schema: Any, about: str, depth: int) -> Any:
+        self._left.spend(1)
         if depth > _DEEPEST:
             raise NoSample("a schema that needs itself")
         if schema is False:
@@ -108,25 +124,28 @@ class _Sampler:
         needed = schema.get("required", [])
         declared = schema.get("properties", {})
         names = list(declared) if depth < _DEPTH else [name for name in declared if name in needed]
-        most = schema.get("maxProperties")
-        if most is not None and len(names) > most:
+        if len(names) > _count(schema, "maxProperties", len(names)):
             names = [name for name in names if name in needed]
         names += [name for name in needed if name not in names]
         rest = schema.get("additionalProperties", True)
-        names += [f"key_{n}" for n in range(1, schema.get("minProperties", 0) - len(names) + 1)]
+        least = _count(schema, "minProperties")
+        self._left.spend(least)
+        names += [f"key_{n}" for n in range(1, least - len(names) + 1)]
         return {name: self.value(declared.get(name, rest), name, depth + 1) for name in names}
 
     def _array(self, schema: Schema, about: str, depth: int) -> list[Any]:
         first = schema.get("prefixItems", [])
         rest = schema.get("items", True)
-        least, most = schema.get("minItems", 0), schema.get("maxItems", _ITEMS_MAX)
+        least, most = _count(schema, "minItems"), _count(schema, "maxItems", _ITEMS_MAX)
         if least > _ITEMS_MAX:
             raise NoSample(f"an array of {least} items")
         wanted = 0 if depth >= _DEPTH else self._chance.integer(1, 3)
         count = max(least, min(most, max(len(first), wanted) if rest is not False else len(first)))
         items = [self.value(part, about, depth + 1) for part in first[:count]]
         if "contains" in schema:
-            items += [self.value(schema["contains"], about, depth + 1)] * max(1, schema.get("minContains", 1))
+            copies = max(1, _count(schema, "minContains", 1))
+            self._left.spend(copies)
+            items += [self.value(schema["contains"], about, depth + 1)] * copies
         for _ in range(_TRIES * count):
             if len(items) >= count:
                 break
@@ -139,9 +158,11 @@ class _Sampler:
         if "pattern" in schema:
             return of_pattern(schema["pattern"], self._chance)
         made = of_format(schema.get("format", ""), self._chance)
-        least, most = schema.get("minLength", 0), schema.get("maxLength")
+        least = _count(schema, "minLength")
+        most = _count(schema, "maxLength") if "maxLength" in schema else None
         if least > _ITEMS_MAX:
             raise NoSample(f"a text of {least} characters")
+        self._left.spend(least // _CHARS_PER_PART)
         return made if made is not None else of_length(least, most, about.replace("_", " "), self._chance)
 
     def _integer(self, schema: Schema, about: str, depth: int) -> int:
@@ -168,6 +189,11 @@ class _Sampler:
         short = round(made, 2)
         inside = least < short < most
         return short if inside else made
+
+
+def _count(schema: Schema, keyword: str, default: int = 0) -> int:
+    """2.0 is a count too (JSON Schema, 6.3: a number with a zero fraction is an integer)."""
+    return int(schema.get(keyword, default))
 
 
 def _bounds(schema: Schema) -> tuple[float, float]:

@@ -337,7 +337,9 @@ def test_a_run_is_stopped_after_a_question(look: Look) -> None:
     assert [one["command"] for one in hub.commands] == ["stop_execution"]
 
 
-@pytest.mark.parametrize(("key", "told"), [(None, "This needs a key"), (READ_KEY, "use one of role write")])
+@pytest.mark.parametrize(
+    ("key", "told"), [(None, "This needs a key"), (READ_KEY, "not change it: use one of role write")]
+)
 def test_who_may_only_read_is_told_so(look: Look, key: str | None, told: str) -> None:
     page = look(support())
     if key is not None:
@@ -347,6 +349,18 @@ def test_who_may_only_read_is_told_so(look: Look, key: str | None, told: str) ->
     page.get_by_role("button", name="Stop the run").click()
 
     expect(page.locator("dialog")).to_contain_text(told)
+
+
+def test_what_was_refused_can_be_read_for_a_while(look: Look) -> None:
+    hub = support()
+    hub.post("processor.paused", "Paused before End", attributes=hub._about("end"))
+    page = look(hub)
+
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator("#banner")).to_have_text("This needs a key: choose “Use a key”.")
+    follows(hub)
+
+    expect(page.locator("#banner")).to_be_visible()
 
 
 def test_a_run_at_a_breakpoint_is_continued(look: Look) -> None:
@@ -520,7 +534,7 @@ def test_the_graph_is_used_by_keyboard(look: Look) -> None:
 
 def test_the_events_are_used_by_keyboard(look: Look) -> None:
     page = look(support())
-    expect(page.locator("#events li")).to_have_count(6)
+    expect(page.locator("#events li").nth(5)).to_be_visible()
     page.locator("#download").focus()
 
     page.keyboard.press("Tab")

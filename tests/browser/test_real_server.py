@@ -1,5 +1,6 @@
 """The debugger page on a real server: runs are started with the client `blobhub`, and `run.url` is opened."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from blobhub.types.workflow import Workflow
 from blobhub.types.workflow.execution import Execution
 from tests.browser.documents import message
 from tests.browser.test_debugger import expect_state, inspector, node
-from tests.e2e.flow_server import FlowServer, Json, code, component, data, document, flow, flow_server, pipe
+from tests.e2e.flow_server import BLOB_TYPE, FlowServer, Json, code, component, data, document, flow, flow_server, pipe
+from turnbuckle.operations import graph, hub_blob
 from turnbuckle.operations.key import DEV_KEY
+from turnbuckle.store import hub_blob as hub_orgs
+from turnbuckle.store.database import open_database, write
+from turnbuckle.store.transaction import Transaction
 
 Look = Callable[..., Page]
 QUESTION = message("Where is my order?\x00<b>bold</b>")
@@ -51,9 +56,9 @@ def _sleeping() -> Json:
     )
 
 
-def execute(server: FlowServer, alias: str = "answer-question", **more: Any) -> Execution:
+def execute(server: FlowServer, alias: str = "answer-question", blob: str = "support-bot", **more: Any) -> Execution:
     hub = blobhub.connect(api_key=DEV_KEY, api_url=f"{server.url}/v1")
-    revision = hub.blob("acme", "support-bot").revision(server.revision_id)
+    revision = hub.blob("acme", blob).revision(server.revision_id)
     return Workflow(revision).execute(alias, input_data={"question": QUESTION}, session="sdk-demo", **more)
 
 
@@ -109,6 +114,33 @@ def test_a_run_is_stopped_from_the_page(server: FlowServer, look: Look) -> None:
     expect(page.locator("#status")).to_have_text("stopped", timeout=30_000)
     assert run.refresh().status == "stopped"
     expect_state(page, "nap", "stopped")
+
+
+def test_a_run_of_a_public_blob_needs_no_key(tmp_path: Path, look: Look) -> None:
+    with flow_server(tmp_path) as server:
+        server.revision_id = _public(tmp_path / "data")
+        server.define(_sleeping(), "sleep-long")
+        run = execute(server, "sleep-long", blob="open-bot")
+
+        page = look(run.url)
+        expect_state(page, "nap", "running")
+        page.get_by_role("button", name="Stop…").click()
+        page.get_by_role("button", name="Stop the run").click()
+
+        expect(page.locator("dialog")).to_contain_text("This needs a key")
+
+
+def _public(data: Path) -> str:
+    """A public blob in the server's store; its draft revision."""
+
+    def make(tx: Transaction) -> str:
+        where = graph.use(tx, "test", "hub")
+        org = hub_orgs.org_by_alias(tx, where, "acme")
+        assert org is not None
+        return hub_blob.create_blob(tx, org, "open-bot", BLOB_TYPE, visibility="public")[1].revision_id
+
+    with contextlib.closing(open_database(str(data / "turnbuckle.db"))) as database:
+        return write(database, make)
 
 
 def test_a_wrong_key_and_an_unknown_run_are_told(server: FlowServer, look: Look) -> None:

@@ -21,7 +21,8 @@ function component(item) {
   const type = text(item.type);
   const { x, y } = item.position ?? {};
   const position = Number.isFinite(plain(x)) && Number.isFinite(plain(y)) ? { x: plain(x), y: plain(y) } : null;
-  return { id: item.id, type, title: text(item.name) || item.id, isData: isData(type), position, ports: list(item.ports) };
+  const title = text(item.name) || item.id;
+  return { id: item.id, type, title, isData: isData(type), position, ports: list(item.ports) };
 }
 
 function edge(item) {

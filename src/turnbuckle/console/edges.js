@@ -24,12 +24,14 @@ function portsOf(edges, boxes) {
   const ports = new Map(edges.map((edge) => [edge, {}]));
   for (const [here, there, place] of [["source", "target", "leaves"], ["target", "source", "arrives"]]) {
     for (const box of boxes.values()) {
-      const mine = edges.filter((edge) => edge[here] === box.id).sort((a, b) => boxes.get(a[there]).y - boxes.get(b[there]).y);
-      const flow = mine.filter((edge) => edge.kind === "flow");
-      const data = mine.filter((edge) => edge.kind !== "flow");
-      const [from, to] = box.isData ? [0, 1] : [0.66, 1];
-      flow.forEach((edge, i) => (ports.get(edge)[place] = box.y + (box.h * (i + 1)) / (flow.length + 1)));
-      data.forEach((edge, i) => (ports.get(edge)[place] = box.y + box.h * (from + ((to - from) * (i + 1)) / (data.length + 1))));
+      const mine = edges.filter((edge) => edge[here] === box.id);
+      mine.sort((a, b) => boxes.get(a[there]).y - boxes.get(b[there]).y);
+      const spread = (some, from) =>
+        some.forEach((edge, i) => {
+          ports.get(edge)[place] = box.y + box.h * (from + ((1 - from) * (i + 1)) / (some.length + 1));
+        });
+      spread(mine.filter((edge) => edge.kind === "flow"), 0);
+      spread(mine.filter((edge) => edge.kind !== "flow"), box.isData ? 0 : 0.66);
     }
   }
   return ports;

@@ -6,7 +6,7 @@ import { layout } from "./layout.js";
 
 const SYMBOLS = { waiting: "", running: "", paused: "❚❚", done: "✓", failed: "✕", stopped: "■", unreached: "" };
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const [SMALLEST, READABLE, LARGEST] = [0.25, 0.75, 1.6]; // scales; the whole graph is not shrunk below the second
+const [SMALLEST, READABLE, LARGEST] = [0.25, 0.75, 1.6]; // scales; "fit" does not go below the second
 
 export class Graph {
   constructor(host, onSelect) {
@@ -55,8 +55,9 @@ export class Graph {
     if (box === undefined) return;
     const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.host;
     const [x, y, w, h] = [box.x, box.y, box.w, box.h].map((length) => length * this.scale);
-    const isSeen = x >= scrollLeft && x + w <= scrollLeft + clientWidth && y >= scrollTop && y + h <= scrollTop + clientHeight;
-    if (!isSeen) this.host.scrollTo(x + (w - clientWidth) / 2, y + (h - clientHeight) / 2);
+    const isSeenAcross = x >= scrollLeft && x + w <= scrollLeft + clientWidth;
+    const isSeenDown = y >= scrollTop && y + h <= scrollTop + clientHeight;
+    if (!isSeenAcross || !isSeenDown) this.host.scrollTo(x + (w - clientWidth) / 2, y + (h - clientHeight) / 2);
   }
 
   fit() {
@@ -102,10 +103,11 @@ export class Graph {
     const state = component.isData ? "data" : trace.state(id, record);
     const runs = trace.components.get(id)?.runs ?? [];
     const text = resultOf(runs);
-    const label = `${component.title}, ${component.type}, ${state === "data" ? "data" : state}${text ? `, ${text}` : ""}`;
+    const label = [component.title, component.type, state, text].filter(Boolean).join(", ");
     if (button.getAttribute("aria-label") === label) return;
     button.setAttribute("aria-label", label);
-    if (this.isFollowing && (state === "running" || state === "paused") && button.dataset.state !== state) this.reveal(id);
+    const isHere = state === "running" || state === "paused";
+    if (this.isFollowing && isHere && button.dataset.state !== state) this.reveal(id);
     button.dataset.state = state;
     symbol.textContent = SYMBOLS[state] ?? "";
     result.replaceChildren(field(text));

@@ -17,11 +17,16 @@ export class Inspector {
     const component = definition.components.find((one) => one.id === id);
     const runs = trace.components.get(id)?.runs ?? [];
     const index = this.run ?? runs.length - 1;
-    const signs = [id, index, runs.length, runs[index]?.exited, runs[index]?.notes.length, record.updated_at, trace.end];
+    const one = runs[index];
+    const signs = [id, index, runs.length, one?.exited, one?.notes.length, record.updated_at, trace.end];
     if (signs.join() === this.shown) return; // nothing new: keep what is open, and the focus
     this.shown = signs.join();
-    const parts = component === undefined ? this.#whole(record, trace, session) : this.#one(component, runs, index, trace, record);
-    this.again = () => ((this.shown = ""), this.show(id, { definition, trace, record, session }));
+    this.again = () => {
+      this.shown = "";
+      this.show(id, { definition, trace, record, session });
+    };
+    const isOne = component !== undefined;
+    const parts = isOne ? this.#one(component, runs, index, trace, record) : this.#whole(record, trace, session);
     this.host.replaceChildren(...parts);
   }
 
@@ -42,11 +47,17 @@ export class Inspector {
   }
 
   #steps(index, count) {
-    const go = (to) => () => ((this.run = to), this.again());
-    const back = make("button", { type: "button", disabled: index === 0, click: go(index - 1), "aria-label": "Run before" }, "‹");
-    const on = make("button", { type: "button", disabled: index === count - 1, click: go(index + 1), "aria-label": "Run after" }, "›");
-    const last = make("button", { type: "button", disabled: this.run === null, click: go(null) }, "Newest");
-    return make("div", { class: "steps" }, back, `Run ${index + 1} of ${count}`, on, last);
+    const go = (text, label, to, disabled) => {
+      const click = () => {
+        this.run = to;
+        this.again();
+      };
+      return make("button", { type: "button", "aria-label": label, disabled, click }, text);
+    };
+    const before = go("‹", "Run before", index - 1, index === 0);
+    const after = go("›", "Run after", index + 1, index === count - 1);
+    const newest = go("Newest", "Newest run", null, this.run === null);
+    return make("div", { class: "steps" }, before, `Run ${index + 1} of ${count}`, after, newest);
   }
 
   #run(component, run) {
@@ -67,7 +78,8 @@ export class Inspector {
   }
 
   #traffic(component, run, { component_key: key, value }) {
-    const fork = make("button", { type: "button", click: () => this.fork(component, run, key, value) }, "Fork from here…");
+    const click = () => this.fork(component, run, key, value);
+    const fork = make("button", { type: "button", click }, "Fork from here…");
     return [
       ...group("Inputs", value.inputs, "It took none."),
       ...group("Outputs", value.outputs, "It gave none."),
@@ -156,7 +168,8 @@ function factsOf(facts) {
 }
 
 function settingsOf(component) {
-  const ports = component.ports.filter((port) => typeof port?.route === "string" && port.value !== null && port.value !== undefined);
+  const isSet = ({ route, value }) => typeof route === "string" && value !== null && value !== undefined;
+  const ports = component.ports.filter((port) => port !== null && isSet(port));
   if (ports.length === 0) return "";
   const shown = ports.map((port) => (isValue(port.value) ? showValue(port.route, port.value) : bare(port)));
   return make("details", { class: "settings" }, make("summary", {}, "Settings"), ...shown);

@@ -1,4 +1,5 @@
-// Where the components stand, left to right: {boxes: id -> {x, y, w, h, isData}, bends: edge -> [{x, y}], width, height}.
+// Where the components stand, left to right: {boxes: id -> {x, y, w, h, isData}, bends: edge -> [{x, y, w}], back: the
+// edges that lead to an earlier column, width, height}.
 
 export const MARGIN = 20;
 const FLOW = { w: 176, h: 58 };
@@ -83,7 +84,8 @@ function layersOf(components, order, ahead, edges) {
     const givers = others.filter((edge) => edge.target === one.id).map((edge) => layers.get(edge.source));
     const before = Math.min(...takers) - 1;
     const after = Math.max(...givers) + 1;
-    layers.set(one.id, Math.max(0, takers.length && (!givers.length || before >= after) ? before : givers.length ? after : 0));
+    const isBefore = takers.length > 0 && (givers.length === 0 || before >= after);
+    layers.set(one.id, Math.max(0, isBefore ? before : givers.length ? after : 0));
   }
   return layers;
 }
@@ -142,7 +144,8 @@ function stack(column, wish) {
     bottom = item.y + item.h / 2;
   }
   const flow = column.filter((item) => !item.isData);
-  const shift = (flow.length ? flow : column).reduce((sum, item) => sum + wish(item) - item.y, 0) / (flow.length || column.length || 1);
+  const led = flow.length ? flow : column;
+  const shift = led.reduce((sum, item) => sum + wish(item) - item.y, 0) / Math.max(1, led.length);
   for (const item of column) item.y += shift;
 }
 

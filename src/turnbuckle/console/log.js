@@ -16,7 +16,9 @@ export class Log {
     list.addEventListener("scroll", () => {
       this.isFollowing = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     });
-    list.addEventListener("click", (event) => getSelection().type === "Range" || this.#open(event.target.closest("li")));
+    list.addEventListener("click", (event) => {
+      if (getSelection().type !== "Range") this.#open(event.target.closest("li")); // a text may be marked and copied
+    });
     list.addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -90,7 +92,8 @@ export class Log {
 
 function rowOf(event) {
   const at = make("time", { datetime: event.created_at, title: event.created_at }, clock(event.created_at));
-  const tone = event.type.endsWith("error") ? "bad" : event.type.endsWith("warning") ? "warn" : event.type.split(".")[0];
+  const [family, kind] = event.type.split(".");
+  const tone = { error: "bad", warning: "warn" }[kind] ?? family;
   const type = field(event.type, "code", { class: `tone ${tone}` });
   return make("li", { tabindex: "-1" }, at, type, field(event.message ?? "", "span", { class: "message" }));
 }

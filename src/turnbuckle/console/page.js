@@ -1,5 +1,6 @@
 // The debugger page: follows one run, and shows what can be done when something is in the way.
 
+import { adviceFor, away, KEPT, readOnly, UNDRAWN, USE_A_KEY } from "./advice.js";
 import { Api } from "./api.js";
 import { askFork, confirmStop, keyForm } from "./dialogs.js";
 import { duration, field, make } from "./dom.js";
@@ -10,6 +11,7 @@ import { Run } from "./run.js";
 import { ENDED } from "./trace.js";
 
 const POLL_MS = 1000;
+const TOLD_MS = 8000; // how long the answer to something done stays
 const RETRY_MS = [1000, 2000, 4000, 8000]; // the last one again and again
 const $ = (id) => document.getElementById(id);
 
@@ -17,6 +19,7 @@ const api = new Api(new URL("../../../../v1/", location));
 let run = new Run(api, location);
 let selected = null;
 let drawn = null; // the definition that the graph shows
+let told = { until: 0 }; // what an action was answered: {text, until}
 let follower = 0; // the newest of those that follow: older ones end
 
 const graph = new Graph($("graph"), select);
@@ -71,8 +74,13 @@ function show() {
   log.keepUp();
   inspect();
   showTop(record, trace);
-  if (record.error) tell(`${record.error.message} (${record.error.code})`, "bad", record.error.component_id);
-  else tell(run.isWhole ? null : "The definition itself is out of this key's reach: these are the components that ran, without connections.");
+  standing(record);
+}
+
+function standing(record) {
+  if (told.until > Date.now()) tell(told.text, "bad");
+  else if (record.error) tell(`${record.error.message} (${record.error.code})`, "bad", record.error.component_id);
+  else tell(run.isWhole ? null : UNDRAWN);
 }
 
 function showTop(record, trace) {
@@ -98,8 +106,8 @@ function showClock() {
 }
 
 function showActions(status, isPaused) {
-  const key = api.key === null ? button("Use a key", () => ask()) : button("Forget key", forget);
-  const goOn = button("Continue", () => mayChange(run.goOn()).catch((trouble) => tell(trouble.message, "bad")), "main");
+  const key = api.key === null ? button("Use a key", () => ask(USE_A_KEY)) : button("Forget key", forget);
+  const goOn = button("Continue", () => mayChange(run.goOn()).catch(answered), "main");
   const stop = button("Stop…", () => confirmStop(() => mayChange(run.stop())), "danger");
   $("actions").replaceChildren(...[isPaused ? goOn : null, status === "running" ? stop : null, key].filter(Boolean));
 }
@@ -125,48 +133,43 @@ function tell(text, tone = "", componentId = null) {
   if (banner.dataset.told === String(text)) return; // said already: a reader of the screen need not hear it again
   banner.dataset.told = String(text);
   banner.className = `banner ${tone}`;
-  const look = componentId === null ? null : button("Show the component", () => (select(componentId), graph.reveal(componentId)));
-  banner.replaceChildren(...[field(text ?? ""), look].filter(Boolean));
+  const look = () => {
+    select(componentId);
+    graph.reveal(componentId);
+  };
+  banner.replaceChildren(field(text ?? ""), ...(componentId === null ? [] : [button("Show the component", look)]));
+}
+
+function answered({ message }) {
+  told = { text: message, until: Date.now() + TOLD_MS };
+  tell(message, "bad");
 }
 
 // -- what may be in the way ----------------------------------------------------------------------------------------
 
 function wait(trouble, waitMs) {
   const again = `Trying again in ${duration(waitMs)}.`;
-  if (run.record !== null) return tell(`${trouble.message} What you see is the last that was known. ${again}`, "warn");
-  notice("The server is away", [trouble.message, again, "If this goes on: does the server run, and is this its address?"]);
+  if (run.record === null) notice(away(trouble, again));
+  else tell(`${trouble.message} What you see is the last that was known. ${again}`, "warn");
 }
 
 function meet(trouble) {
   // What waiting does not mend.
-  if (run.record !== null && trouble.kind !== "key") return tell(`${trouble.message} The page no longer follows the run.`, "bad");
-  const hadKey = api.key !== null;
-  if (trouble.kind === "key") {
-    api.use(null);
-    const why = hadKey ? "It is unknown on this server, revoked, or not complete." : "This server lets nobody in without a key.";
-    return ask(hadKey ? "The key was not accepted" : "A key is needed", [why, "“turnbuckle keys list” shows the keys there are."]);
-  }
-  if (trouble.kind === "denied" && hadKey) {
-    return ask("This run is unknown here", [
-      "It does not exist, it was deleted with its session, or your key may not see it: the server does not say which.",
-      "Compare the address with that of the run, or use another key.",
-    ]);
-  }
-  if (trouble.kind === "denied") {
-    return ask("A key is needed", ["This run is not public, or it does not exist.", "Use a key that may read its blob."]);
-  }
-  notice("The server refused", [trouble.message]);
+  const advice = adviceFor(trouble, api.key !== null);
+  if (trouble.kind === "key") api.use(null);
+  else if (run.record !== null) return tell(`${trouble.message} The page no longer follows the run.`, "bad");
+  if (trouble.kind === "refused") notice(advice);
+  else ask(advice);
 }
 
-function ask(title = "Use a key", texts = ["With a key of role write you can stop, continue and fork runs."]) {
-  const kept = "The key stays in this tab until you close it. It is sent to this server only, and never stands in the address.";
-  const back = run.record === null ? null : button("Back to the run", follow);
-  notice(title, texts, keyForm(use), ...[make("p", { class: "hint" }, kept), back].filter(Boolean));
+function ask(advice) {
+  const back = run.record === null ? [] : [button("Back to the run", follow)];
+  follower += 1; // a question ends what follows
+  notice(advice, keyForm(use), make("p", { class: "hint" }, KEPT), ...back);
   $("key").focus();
 }
 
-function notice(title, texts, ...more) {
-  follower += more.length ? 1 : 0; // a question ends what follows
+function notice({ title, texts }, ...more) {
   tell(null);
   $("workspace").hidden = true;
   $("notice").hidden = false;
@@ -184,7 +187,7 @@ function forget() {
 }
 
 function restart() {
-  [run, drawn, selected] = [new Run(api, location), null, null];
+  [run, drawn, selected, told] = [new Run(api, location), null, null, { until: 0 }];
   log.clear();
   delete $("status").dataset.status;
   $("actions").replaceChildren();
@@ -196,7 +199,7 @@ async function mayChange(command) {
     return await command;
   } catch (trouble) {
     if (trouble.kind !== "denied" && trouble.kind !== "key") throw trouble;
-    throw new Error(api.key === null ? "This needs a key: choose “Use a key”." : "Your key may read this run, not change it: use one of role write.");
+    throw new Error(readOnly(api.key !== null));
   }
 }
 

@@ -38,7 +38,8 @@ export class Trace {
 
   took(edge) {
     // Whether the flow went along it.
-    return (this.components.get(edge.source)?.runs ?? []).some((run) => run.route === edge.route && run.exited !== null);
+    const runs = this.components.get(edge.source)?.runs ?? [];
+    return runs.some((run) => run.route === edge.route && run.exited !== null);
   }
 
   #note(event, about) {

@@ -41,7 +41,8 @@ function message(message) {
 
 function large(value) {
   const bytes = value.blob?.size_bytes;
-  return make("p", { class: "hint" }, `A large value (${value.of ?? "json"}, ${bytes ?? "?"} bytes), kept beside the run.`);
+  const size = bytes === undefined ? "" : `, ${bytes} bytes`;
+  return field(`A large value (${value.of ?? "json"}${size}), kept beside the run.`, "p", { class: "hint" });
 }
 
 const isScalar = (value) => value instanceof Exact || typeof value === "number" || typeof value === "boolean";

@@ -2,13 +2,19 @@
 
 import dataclasses
 import datetime
+import importlib
 import json
 import math
+import runpy
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
 from turnbuckle.hub_deploy.compiler import Compiled, compile_code
 from turnbuckle.hub_deploy.imports import ImportRoots
@@ -326,3 +332,88 @@ def test_a_file_that_hides_a_module_of_the_sandbox_is_told(compiled: Compile) ->
 
     assert [one.code for one in made.advisories] == ["LOCAL_SHADOWS_SANDBOX_MODULE"]
     assert list(bodies(made)) == ["json.py", "main.py"]
+
+
+# -- against Python itself -------------------------------------------------------------------------------------------
+
+FOREIGN = [
+    ("from math import floor", "floor(2.5)"),
+    ("from math import floor as down", "down(3.5)"),
+    ("import math as m", "m.floor(4.5)"),
+    ("import math", "math.floor(5.5)"),
+    ("from datetime import datetime", "datetime(2026, 1, 6).day"),
+    ("from datetime import datetime, timedelta", "timedelta(days=7).days"),
+    ("from datetime import date", "date(2026, 1, 8).day"),
+    ("import datetime", "datetime.date(2026, 1, 9).day"),
+]
+
+
+@st.composite
+def packages(draw: st.DrawFn) -> dict[str, str]:
+    """Files m0, m1 ... in packages or not, each importing from those before it; the last adds up what all give."""
+    count = draw(st.integers(1, 6))
+    modules = [draw(st.sampled_from(["m{}", "pkg.m{}", "pkg.sub.m{}"])).format(n) for n in range(count)]
+    files = {f"{folder}/__init__.py": "" for folder in ("pkg", "pkg/sub")}
+    for n, module in enumerate(modules):
+        lines, terms = [], [str(n + 1)]
+        for k in draw(st.sets(st.integers(0, n - 1), max_size=3) if n else st.just(set())):
+            line, term = draw(st.sampled_from(_own_imports(modules[k], k, n)))
+            lines.append(line)
+            terms.append(term)
+        for line, term in draw(st.lists(st.sampled_from(FOREIGN), max_size=2, unique=True)):
+            lines.append(line)
+            terms.append(term)
+        text = "\n".join([*draw(st.permutations(lines)), f"v{n} = {' + '.join(terms)}", ""])
+        files[f"{module.replace('.', '/')}.py"] = text
+    return {**files, "main.py": f"from {modules[-1]} import v{count - 1} as total\n"}
+
+
+def _own_imports(module: str, k: int, n: int) -> list[tuple[str, str]]:
+    return [
+        (f"from {module} import v{k}", f"v{k}"),
+        (f"from {module} import v{k} as w{n}_{k}", f"w{n}_{k}"),
+        (f"from {module} import *", f"v{k}"),
+        (f"def f{n}_{k}():\n    from {module} import v{k} as inner\n    return inner", f"f{n}_{k}()"),
+        (f"if True:\n    from {module} import (\n        v{k},\n    )", f"v{k}"),
+    ]
+
+
+def total_by_python(folder: Path) -> int:
+    """What the files make when they are modules."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        importlib.invalidate_caches()
+        found: int = runpy.run_path(str(folder / "main.py"))["total"]
+        return found
+    finally:
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
+
+
+@settings(deadline=None)
+@given(packages())
+def test_blocks_do_what_modules_do(files: dict[str, str]) -> None:
+    """Or the compiler says that they would not: never something else."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        try:
+            expected = total_by_python(folder)
+        except (AttributeError, TypeError):  # one file took `datetime` for the module and for the class
+            reject()
+
+        made, refusal = compiled_or_refused(folder)
+
+    assert refusal in (None, "SYMBOL_COLLISION")
+    assert made is None or namespace_after(made)["total"] == expected
+
+
+def compiled_or_refused(folder: Path) -> tuple[Compiled | None, str | None]:
+    try:
+        return compile_code(CodeBinding(folder, "main.py"), ImportRoots(is_strict=True)), None
+    except DeployProblem as problem:
+        return None, problem.code

@@ -105,7 +105,7 @@ def add(name: str) -> Callable[[Transaction], int]:
 def broken(tx: Transaction) -> None:
     """Writes what no table takes."""
     add("broken")(tx)
-    rest = {"hint": "h", "environment": "broken", "scope": "user", "role": "admin", "now_ms": 1}
+    rest = {"hint": "h", "environment": "broken", "scope": "user", "scope_id": None, "role": "admin", "now_ms": 1}
     tx.run("key_insert", key_hash=b"hash", label=None, **rest)
 
 

@@ -131,6 +131,19 @@ async def test_a_commit_without_a_key_or_with_a_bad_one_is_refused(graph: Api) -
     check_refusal(answer, "invalid_param", "idempotency-key", "expected 1 to 256 printable characters")
 
 
+async def test_two_keys_are_no_key_and_blanks_around_one_are_none_of_it(graph: Api) -> None:
+    """A proxy may take the first where the server takes the last, or take blanks away that the server would count."""
+    body = json.dumps(third({})).encode()
+    twice = [("idempotency-key", "one"), ("idempotency-key", "two")]
+
+    answer = await graph.ask("POST", COMMIT, content=body, headers=twice)
+    check_refusal(answer, "invalid_request", "idempotency-key", "got the header twice")
+
+    padded = ok(await graph.post(COMMIT, body, {"idempotency-key": " k-2 \t"}))
+    assert (padded["idempotency_key"], padded["replayed"]) == ("k-2", False)
+    assert ok(await graph.post(COMMIT, body, {"idempotency-key": "k-2"}))["replayed"] is True
+
+
 async def test_a_commit_over_its_limits_is_refused(graph: Api) -> None:
     many = {"entity_properties": [NOTE] * (limits.COMMIT_ROWS + 1)}
     check_refusal(await graph.post(COMMIT, many, KEY), "invalid_param", "entity_properties", "length <= 10000")

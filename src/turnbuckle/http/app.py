@@ -249,19 +249,15 @@ def _check_events(body: msgspec.Struct, caller: Caller) -> None:
 
 
 def _caller(request: Request, admitted: Admitted) -> Caller:
-    def header(name: bytes) -> str | None:
-        found = request.headers.get(name)
-        return None if found is None else found.decode("latin-1")
-
-    mark = header(b"lbb-effect")
+    mark = request.header(b"lbb-effect")
     effect = None if mark is None else read_mark(mark)
     if mark is not None and effect is None:
         expected = "graph/instance/turn/step/effect id"
         raise Refused("invalid_param", f"lbb-effect: got {mark[:80]!r}, expected {expected}", param="lbb-effect")
     return msgspec.structs.replace(
         admitted.caller,
-        idempotency_key=header(b"idempotency-key"),
-        content_type=header(b"content-type"),
+        idempotency_key=request.header(b"idempotency-key"),
+        content_type=request.header(b"content-type"),
         effect=effect,
     )
 

@@ -15,8 +15,18 @@ class Request:
         self.path: str = scope["path"]
         self.raw_path: bytes = scope.get("raw_path") or self.path.encode()  # with its percent signs
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._lines: list[tuple[bytes, bytes]] = scope["headers"]
         self.query_string: bytes = scope["query_string"]
         self._receive = receive
+
+    def header(self, name: bytes) -> str | None:
+        """Without the blanks around it. Refused(invalid_request) when it is there twice: a proxy may see the other."""
+        if name not in self.headers:
+            return None
+        if sum(line == name for line, _ in self._lines) > 1:
+            shown = name.decode()
+            raise Refused("invalid_request", f"{shown}: got the header twice, expected it once", param=shown)
+        return self.headers[name].decode("latin-1").strip(" \t")
 
     def query(self) -> dict[str, str]:
         """Refused(invalid_request) when it is no UTF-8 or names a parameter twice."""

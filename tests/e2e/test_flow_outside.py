@@ -1,5 +1,6 @@
 """The activities `chat` and `http` on a real server: what a run may send, once, with secrets that stay there."""
 
+import datetime
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +116,31 @@ def test_a_host_that_cannot_be_reached_is_told(server: FlowServer, worker_key: s
         id = other.execute(other.define(calling(gone.url).copy() | {"connections": [flow("start", "next", "call")]}))
 
         assert other.until(id, "failed")["error"]["code"] == "http_unavailable"
+
+
+def test_a_component_that_does_not_end_is_cut_off_five_seconds_after_a_stop(tmp_path: Path) -> None:
+    """Decision 37."""
+    silent = LocalServer(lambda connection, received: None)
+    (tmp_path / "outside.toml").write_text(f"[http]\nallow_private = ['{silent.url.removeprefix('http://')}']\n")
+    with flow_server(tmp_path, "--outside", str(tmp_path / "outside.toml")) as server:
+        made = calling(silent.url) | {"connections": [flow("start", "next", "call")]}
+        id = server.execute(server.define(made))
+        server.until(id, "running")
+        while not silent.received:
+            server.execution(id)
+
+        server.command("stop_execution", execution_id=id)
+        told = server.execution(id)
+        ended = server.until(id, "stopped")
+
+        assert told["status"] == "stopping"
+        assert 4.5 <= seconds(ended["ended_at"]) - seconds(told["updated_at"]) <= 9
+        assert server.events(id)[-1]["type"] == "flow.exited"
+    silent.close()
+
+
+def seconds(at: str) -> float:
+    return datetime.datetime.fromisoformat(at).timestamp()
 
 
 @pytest.mark.parametrize("name", ["chat", "http"])

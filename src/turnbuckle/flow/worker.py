@@ -67,14 +67,15 @@ class FlowThread:
     """Flow workers, one for each environment, in one thread and loop beside a server."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None  # while it runs
         self._workers: list[FlowWorker] = []
         self._added: asyncio.Queue[FlowWorker | None] = asyncio.Queue()  # None: stop
         self._thread = threading.Thread(target=self._run, name="flow", daemon=True)
 
     def add(self, worker: FlowWorker) -> None:
         """Serve one more environment."""
-        if self._thread.ident is None:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
             self._thread.start()
         self._workers.append(worker)
         self._loop.call_soon_threadsafe(self._added.put_nowait, worker)
@@ -83,7 +84,7 @@ class FlowThread:
         """From any thread. Claims that wait at the server end when it says so, or with their time."""
         for worker in self._workers:
             worker.stop(drain_s)
-        if self._thread.is_alive():
+        if self._loop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._added.put_nowait, None)
 
     def join(self, timeout_s: float) -> None:
@@ -91,6 +92,7 @@ class FlowThread:
             self._thread.join(timeout_s)
 
     def _run(self) -> None:
+        assert self._loop is not None
         try:
             self._loop.run_until_complete(self._serve())
         except Exception:

@@ -17,8 +17,9 @@ except ImportError:  # the extra `browser` is not installed: `make browser` does
 else:
     expect.set_options(timeout=10_000)
 
-    @pytest.fixture(scope="session")
+    @pytest.fixture(scope="module")
     def browser() -> Iterator[Browser]:
+        """No longer than it must: while it is there, its loop runs in this thread, and no async test can."""
         chromium = shutil.which("chromium")
         assert chromium is not None, "these tests need Chromium: apt-get install chromium"
         with sync_playwright() as playwright:

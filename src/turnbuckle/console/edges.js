@@ -46,12 +46,10 @@ function lowest(boxes, left, right) {
 function lineOf(edge, source, target, bends, { leaves, arrives }, below) {
   const from = { x: source.x + source.w, y: leaves };
   const to = { x: target.x, y: arrives };
-  const isAbove = Math.abs(middle(source) - middle(target)) < 60 && source.y + source.h < target.y;
-  const route = isAbove
-    ? downward({ x: middle(source), y: source.y + source.h }, { x: middle(target), y: target.y })
-    : to.x > from.x
+  const route =
+    to.x > from.x
       ? forward([from, ...bends.flatMap((bend) => [bend, { x: bend.x + bend.w, y: bend.y }]), to])
-      : around(from, to, below);
+      : (upOrDown(source, target) ?? around(from, to, below));
   const group = draw("g", { class: `edge ${edge.kind}` });
   group.append(draw("path", { d: route.path, class: "line" }), draw("path", { d: route.head, class: "head" }));
   if (edge.kind === "flow" && edge.route && edge.route !== "next") {
@@ -76,10 +74,17 @@ function forward(points) {
   return { path, head: pointing(last.x, last.y, 1, 0), label: { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 } };
 }
 
-function downward(from, to) {
-  const pull = Math.max(10, (to.y - from.y) / 2);
-  const path = `M${from.x},${from.y} C${from.x},${from.y + pull} ${to.x},${to.y - 5 - pull} ${to.x},${to.y - 5}`;
-  return { path, head: pointing(to.x, to.y, 0, 1), label: { x: from.x, y: (from.y + to.y) / 2 } };
+function upOrDown(source, target) {
+  // Between two that stand one above the other; null for others.
+  const isDown = source.y + source.h < target.y;
+  if (Math.abs(middle(source) - middle(target)) > 60 || !(isDown || target.y + target.h < source.y)) return null;
+  const from = { x: middle(source), y: isDown ? source.y + source.h : source.y };
+  const to = { x: middle(target), y: isDown ? target.y : target.y + target.h };
+  const way = isDown ? 1 : -1;
+  const pull = way * Math.max(10, Math.abs(to.y - from.y) / 2);
+  const end = to.y - 5 * way;
+  const path = `M${from.x},${from.y} C${from.x},${from.y + pull} ${to.x},${end - pull} ${to.x},${end}`;
+  return { path, head: pointing(to.x, to.y, 0, way), label: { x: from.x, y: (from.y + to.y) / 2 } };
 }
 
 function around(from, to, below) {

@@ -4,7 +4,7 @@ import { duration, field, make } from "./dom.js";
 import { drawEdges } from "./edges.js";
 import { layout } from "./layout.js";
 
-const SYMBOLS = { waiting: "", running: "", paused: "❚❚", done: "✓", failed: "✕", stopped: "■", unreached: "" };
+const SYMBOLS = { paused: "❚❚", done: "✓", failed: "✕", stopped: "■" };
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const [SMALLEST, READABLE, LARGEST] = [0.25, 0.75, 1.6]; // scales; "fit" does not go below the second
 

@@ -20,12 +20,16 @@ const sizeOf = (component) => (component.isData ? DATA : FLOW);
 
 // -- by the positions of the document ------------------------------------------------------------------------------
 
+const STRETCHES = [1, 1.2, 1.4, 1.6, 2, 3];
+const SPREADS = STRETCHES.flatMap((across) => STRETCHES.map((down) => [across, down]));
+SPREADS.sort((a, b) => a[0] * a[1] - b[0] * b[1]); // as little as will do
+
 function placed(components) {
   // Spread until nothing overlaps; null when some have no position, or lie on one another.
   if (components.length === 0 || components.some((one) => one.position === null)) return null;
-  for (const spread of [1, 1.2, 1.5, 2, 3]) {
-    const boxes = components.map((one) => {
-      return { id: one.id, x: one.position.x * spread, y: one.position.y * spread, isData: one.isData, ...sizeOf(one) };
+  for (const [across, down] of SPREADS) {
+    const boxes = components.map(({ id, position, isData }) => {
+      return { id, isData, x: position.x * across, y: position.y * down, ...sizeOf({ isData }) };
     });
     if (!overlap(boxes)) return { boxes: new Map(boxes.map((box) => [box.id, box])), bends: new Map() };
   }
@@ -33,9 +37,10 @@ function placed(components) {
 }
 
 function overlap(boxes) {
+  // With room beside each for an edge and its route, and a little below.
   const across = [...boxes].sort((a, b) => a.x - b.x);
   return across.some((a, i) => {
-    for (let j = i + 1; j < across.length && across[j].x < a.x + a.w + 28; j++) {
+    for (let j = i + 1; j < across.length && across[j].x < a.x + a.w + 48; j++) {
       if (Math.abs(across[j].y - a.y) < Math.max(a.h, across[j].h) + 14) return true;
     }
     return false;

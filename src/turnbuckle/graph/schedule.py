@@ -5,6 +5,7 @@ runs through the switch in real time, as Debian's cron does, and `every` knows n
 """
 
 import hashlib
+import heapq
 import itertools
 import re
 from collections.abc import Iterator
@@ -82,18 +83,48 @@ def slots(settings: WorkflowScheduleSettings, after_ms: int) -> Iterator[int]:
 
 
 def _cron_slots(settings: WorkflowScheduleSettings, after_ms: int) -> Iterator[int]:
+    """In order. Where no clock changes near by the next local time is the next slot, which is found at once."""
+    while (slot := _slot_without_switch(settings, after_ms)) is not None:
+        yield slot
+        after_ms = slot
+    yield from _slots_around_switches(settings, after_ms)
+
+
+def _slot_without_switch(settings: WorkflowScheduleSettings, after_ms: int) -> int | None:
+    """The next slot; None when there is none, or the clocks may change around it."""
+    assert settings.cron is not None
+    zone = _zone(settings, "time_zone")
+    local = next(CronSim(settings.cron, _local(after_ms, zone)), None)
+    if local is None:
+        return None
+    slot = _at_ms(local, zone)
+    moments = (_local(after_ms, zone) - _SWITCH, local, local + _SWITCH)
+    offsets = {moment.replace(tzinfo=zone, fold=fold).utcoffset() for moment in moments for fold in (0, 1)}
+    return slot if len(offsets) == 1 else None
+
+
+def _local(at_ms: int, zone: ZoneInfo) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone).replace(tzinfo=None)
+
+
+def _slots_around_switches(settings: WorkflowScheduleSettings, after_ms: int) -> Iterator[int]:
     """Local times in the order of their instants: a local time is held back until no later one can come before it."""
     assert settings.cron is not None
     zone = _zone(settings, "time_zone")
-    start = datetime.fromtimestamp(after_ms / 1000, UTC).astimezone(zone).replace(tzinfo=None) - _SWITCH
-    held: set[int] = set()
+    start = _local(after_ms, zone) - _SWITCH
+    held: list[int] = []  # a heap: an every-minute cron holds 26 hours of slots
+    last: int | None = None
     for local in CronSim(settings.cron, start):
-        for slot in sorted(held):
-            if slot < _at_ms(local - _SWITCH, zone):
-                held.remove(slot)
+        safe = _at_ms(local - _SWITCH, zone)
+        while held and held[0] < safe:
+            slot = heapq.heappop(held)
+            if slot != last:  # two local times may be one instant
                 yield slot
-        held |= {slot for slot in _instants(settings, local, zone) if slot > after_ms}
-    yield from sorted(held)
+            last = slot
+        for slot in _instants(settings, local, zone):
+            if slot > after_ms:
+                heapq.heappush(held, slot)
+    yield from sorted(set(held) - {last})
 
 
 def _instants(settings: WorkflowScheduleSettings, local: datetime, zone: ZoneInfo) -> list[int]:

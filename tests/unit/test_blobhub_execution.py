@@ -137,18 +137,37 @@ def test_a_fork_is_a_run_of_its_own(outputs: Any) -> None:
     script = Script(ok(execution={"id": "e2", "session_id": "s1", "status": "creating"}))
     run = run_of(script, status="completed")
 
-    forked = run.fork("c1", outputs)
+    forked = run.fork("c.1.c1", outputs)
 
     assert (forked.id, forked.status, forked.revision) == ("e2", "creating", run.revision)
-    sent = {"command": "fork_execution", "execution_id": "e1", "component_id": "c1"}
-    assert script.bodies == [sent if outputs is None else sent | {"outputs": outputs}]
+    sent: dict[str, Any] = {"command": "fork_execution", "execution_id": "e1", "component_key": "c.1.c1"}
+    if outputs is not None:
+        sent["outputs"] = [{"route": route, "value": value} for route, value in outputs.items()]
+    assert script.bodies == [sent]
+
+
+def test_a_fork_says_what_else_is_to_differ() -> None:
+    script = Script(ok(execution={"id": "e2", "session_id": "s1", "status": "creating"}))
+
+    run_of(script).fork("c.1.c1", route="failure", pause_before=("c2",), dry_run=True)
+
+    more = {"route": "failure", "pause_before": ["c2"], "dry_run": True}
+    assert script.bodies == [{"command": "fork_execution", "execution_id": "e1", "component_key": "c.1.c1", **more}]
+
+
+def test_the_data_of_a_run_is_what_its_components_did() -> None:
+    rows = [{"component_key": "c.0.s"}, {"component_key": "c.1.c1", "route": "next"}]
+    script = Script(ok(data=rows))
+
+    assert run_of(script).data() == rows
+    assert script.bodies == [{"command": "get_execution_data", "execution_id": "e1"}]
 
 
 def test_a_fork_with_outputs_json_cannot_carry_is_not_sent() -> None:
     script = Script()
 
     with pytest.raises(TypeError, match="outputs"):
-        run_of(script).fork("c1", {"value": object()})
+        run_of(script).fork("c.1.c1", {"value": object()})
 
     assert script.requests == []
 

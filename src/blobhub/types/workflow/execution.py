@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blobhub.answer import invalid_response, record_of
@@ -88,14 +88,36 @@ class Execution:
         """
         self.revision.command("stop_execution", execution_id=self.id)
 
-    def fork(self, component_id: str, outputs: Mapping[str, Any] | None = None) -> Execution:
-        """A new run that goes on after the finished component `component_id`, with `outputs` in place of its own.
+    def data(self) -> list[Envelope]:
+        """What each component run did: its `component_key`, inputs, outputs, route and times, in order.
 
-        Ours, not of the reference SDK. TypeError for outputs that JSON cannot carry.
+        Ours, not of the reference SDK. Values over 32 KiB are pointers.
         """
+        rows: list[Envelope] = self.revision.query("get_execution_data", execution_id=self.id)["data"]
+        return rows
+
+    def fork(
+        self,
+        component_key: str,
+        outputs: Mapping[str, Any] | None = None,
+        *,
+        route: str | None = None,
+        pause_before: Sequence[str] | None = None,
+        dry_run: bool = False,
+    ) -> Execution:
+        """A new run that takes over what this one did up to a finished component run, named by its key in `data()`.
+
+        `outputs` (port route -> value) stand in place of its own, and `route` in place of its result. Ours, not of the
+        reference SDK. TypeError for outputs that JSON cannot carry.
+        """
+        args: dict[str, Any] = {"execution_id": self.id, "component_key": component_key, "route": route}
         if outputs is not None:
             check_json(outputs, "outputs")
-        args = {"execution_id": self.id, "component_id": component_id, "outputs": outputs}
+            args["outputs"] = [{"route": port, "value": value} for port, value in outputs.items()]
+        if pause_before is not None:
+            args["pause_before"] = list(pause_before)
+        if dry_run:
+            args["dry_run"] = True
         return Execution(self.revision, execution_record(self.revision.command("fork_execution", **args)))
 
     def resume(self) -> None:

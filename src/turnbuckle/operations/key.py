@@ -14,9 +14,7 @@ SCOPES = ("user", "org", "blob", "runtime")
 ROLES = ("admin", "write", "read", "review")
 
 
-def create(
-    tx: Transaction, label: str, environment: str, scope: str, role: str, scope_id: str | None = None
-) -> str:
+def create(tx: Transaction, label: str, environment: str, scope: str, role: str, scope_id: str | None = None) -> str:
     """A new key, the only time it is seen. `scope_id` is that of the organization or blob it is for."""
     kind = "test" if environment == "test" else "live"
     key = f"lbb_sk_{kind}_{secrets.token_urlsafe(24)}"

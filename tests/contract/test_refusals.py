@@ -66,6 +66,7 @@ def _bodies(held: dict[str, Any]) -> dict[str, dict[str, Any]]:
         f"{TURNS}/checkpoint": {**step, "kind": "step", "output": 1},
         f"{TURNS}/wait-signal": {**step, "name": "ok", "timeout_ms": 5_000},
         f"{TURNS}/signal": _signal(id="e-9"),
+        f"{TURNS}/effect": {**held, "step": "t", "effect_id": "p/t", "kind": "payment", "target": "invoice 7"},
         f"{TURNS}/complete": {**held, "state": 1},
         f"{TURNS}/fail": {**held, "error": "no"},
         **activity_refusals.BODIES,
@@ -87,6 +88,7 @@ CONFLICTS: dict[tuple[str, str], dict[str, Any]] = {
     (f"{TURNS}/progress", "conflict"): {},
     (f"{TURNS}/checkpoint", "conflict"): {"key": "s"},
     (f"{TURNS}/wait-signal", "conflict"): {"key": "s"},
+    (f"{TURNS}/effect", "conflict"): {},  # no step runs
     (f"{TURNS}/signal", "conflict"): {"id": "e-1", "name": "other"},
     (f"{TURNS}/signal", "turn_not_found"): {"turn": 9},
 }

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.clock import MovableClock
-from tests.e2e.hub_api import ADMIN, RUNTIME, Hub, new_id, refusal, taken
+from tests.e2e.hub_api import ADMIN, RUNTIME, WRITER, Hub, new_id, refusal, taken
 from turnbuckle import upkeep
 from turnbuckle.wire.limits import DAY_MS
 
@@ -118,6 +118,20 @@ async def test_the_runners_routes_are_closed_to_others(hub: Hub) -> None:
     told = {**lease, "key": "c", "position": 0, "kind": "step", "timeout_ms": 60_000, "events": [EXITED]}
     answer = await hub.api.post("/v1/workflows/turns/operation", told, graph="hub")
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("graph", ["main", "hub", "nobody-used"])
+async def test_a_key_of_one_organization_reaches_no_graph(hub: Hub, graph: str) -> None:
+    """Its role counts within the organization; the graphs of an environment belong to nobody in particular."""
+    for method, path, body in [
+        ("GET", "workflows/instances", None),
+        ("POST", "workflows/instances", {"id": "a", "workflow_type": "t", "version": "v1"}),
+        ("POST", "query/sparql-text", {"query": "ASK {}"}),
+    ]:
+        answer = await hub.ask(method, f"{path}?graph={graph}", WRITER, json=body)
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+        assert "scope is org" in answer.json()["error"]["message"]
 
 
 async def test_other_keys_do_not_see_the_graph_of_executions(hub: Hub) -> None:

@@ -58,7 +58,7 @@ class Admission:
         key = key_of(request.headers)
         grant = await self._grant(key)
         check_grant(endpoint, grant, stack)
-        _check_hub(grant, name)
+        _check_scope(grant, name)
         graph.check_name(name)
         asked = body.convert(query, endpoint.query)  # a parameter that nobody reads is a mistake worth telling
         graph_id = await self._store.glance(lambda tx: graph.look(tx, grant.environment, name))
@@ -84,8 +84,13 @@ def check_grant(endpoint: Endpoint, grant: Grant, stack: str | None) -> None:
         raise Refused("stack_endpoint_mismatch", what, param="stack")
 
 
-def _check_hub(grant: Grant, name: str) -> None:
-    """The executions of all organizations lie in one graph: only their runner and admins look into it as such."""
+_OF_THE_HUB = ("org", "blob")  # scopes that end inside an environment, where its graphs do not
+
+
+def _check_scope(grant: Grant, name: str) -> None:
+    """A key for one organization or blob reaches no graph; the graph of their runs only the runner and admins."""
+    if grant.scope in _OF_THE_HUB:
+        raise Refused("forbidden", f"the key's scope is {grant.scope}: it reaches blobs, not the environment's graphs")
     if name == graph.HUB and grant.scope != "runtime" and (grant.scope, grant.role) != ("user", "admin"):
         raise Refused("forbidden", f"graph: {name!r} is for admins of the whole environment and for the runner")
 

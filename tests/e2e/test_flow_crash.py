@@ -4,6 +4,7 @@ Each component notes in a stub outside that it ran; the stub knows repeats by th
 """
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +23,15 @@ class Sink:
         self.heard: list[tuple[str, str]] = []  # (path, idempotency key)
         self.kill: Any = None
         self.kill_at: str | None = None
+        self.silent_at: str | None = None  # the first request of that path gets no answer
         self.server = LocalServer(self._answer)
 
     def _answer(self, connection: Any, received: Received) -> str | None:
         path = received.line.split()[1]
         self.heard.append((path, received.headers["idempotency-key"]))
+        if path == self.silent_at:
+            self.silent_at = None
+            return None
         if path == self.kill_at:
             self.kill_at = None
             self.kill()
@@ -139,3 +144,22 @@ def test_a_run_that_sleeps_wakes_after_a_kill(tmp_path: Path) -> None:
         server.until(id, "completed")
 
         assert server.runs_of(id) == [("start", "next"), ("nap", "next")]
+
+
+def test_a_server_that_stops_hands_back_what_its_worker_cannot_finish(tmp_path: Path) -> None:
+    """Decision 42: the worker is drained first, and no attempt is counted."""
+    with crashing(tmp_path) as (server, sink):
+        made = document([component("start", "flow.start"), call(sink, "slow")], [flow("start", "next", "slow")])
+        sink.silent_at = "/slow"
+        id = server.execute(server.define(made))
+        while not sink.heard:
+            server.execution(id)
+
+        began = time.monotonic()
+        assert server.end() == 0
+        assert time.monotonic() - began < 15
+        server.start()
+        server.until(id, "completed")
+
+        assert len(sink.heard) == 2
+        assert len(set(sink.heard)) == 1

@@ -178,7 +178,7 @@ class Activities:
         call = asyncio.create_task(self._make(job, seat, begun))
         self._calls.add(call)
         call.add_done_callback(self._ended)
-        return await asyncio.shield(call)
+        return await _while_asked(call, gone)
 
     def _ended(self, call: "asyncio.Task[Any]") -> None:
         """Also without a client: what failed is in the log of calls, an error of ours in the server's."""
@@ -253,6 +253,18 @@ class Activities:
                 await self._store.write(lambda tx: activity.renew(tx, asked, holder))
             except Refused as refused:  # the store is in trouble; the next renewal may come in time
                 log.warning("a model call's lease was not renewed: %s", refused)
+
+
+async def _while_asked(call: "asyncio.Task[A]", gone: Gone) -> A:
+    """The call's answer. ClientGone as soon as nobody waits for it: a server that stops must not wait, either."""
+    connection = asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait({call, connection}, return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            raise ClientGone
+        return call.result()
+    finally:
+        connection.cancel()
 
 
 def _cached(answer: bytes, kind: type[A]) -> A:

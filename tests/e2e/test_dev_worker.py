@@ -79,7 +79,7 @@ def test_one_signal_ends_the_worker_then_the_server(folder: Path, start: Start, 
 
     assert code == 0
     dev.until(r"worker \| v1 gives back")
-    dev.until(r"server \| stopped, the store is closed")
+    dev.until(r"server \| .*stopped, the store is closed")
     assert not is_there(worker)
     with (
         pytest.raises(ConnectionRefusedError),

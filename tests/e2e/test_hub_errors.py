@@ -20,6 +20,7 @@ from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.hub_channel import COMMANDS, WORKFLOW_BLOB
 
 BAD = (400, "invalid_request_body")
+AN_ID = "0a4f1c1e-3c1c-4d1e-9d53-6f1f6f1a2b3c"
 
 
 # -- 400 invalid_request_body ------------------------------------------------------------------------------------
@@ -48,7 +49,9 @@ async def test_a_body_that_is_no_command_is_refused(hub: Hub, body: bytes) -> No
     assert refusal(answer) == BAD
 
 
-@pytest.mark.parametrize("command", TABLE, ids=lambda command: command.name)
+@pytest.mark.parametrize(
+    "command", [one for one in TABLE if one.blob_type == WORKFLOW_BLOB], ids=lambda command: command.name
+)
 async def test_every_command_is_closed(hub: Hub, command: Any) -> None:
     """An unknown key is refused, and so is a null where a key may be left out."""
     fields = msgspec.structs.fields(command.request)
@@ -94,7 +97,7 @@ def _filled(command: Any) -> dict[str, Any]:
     return {"command": command.name, **{name: values[name] for name in required}}
 
 
-@pytest.mark.parametrize("alias", ["", "fives", "a" * 43, "Upper-case", "with space", "ä-umlaut", new_id()])
+@pytest.mark.parametrize("alias", ["", "fives", "a" * 43, "Upper-case", "with space", "ä-umlaut", AN_ID])
 @pytest.mark.parametrize("command", ["create_session", "create_definition", "update_session"])
 async def test_a_bad_alias_is_refused(hub: Hub, command: str, alias: str) -> None:
     session = await hub.session()

@@ -27,7 +27,6 @@ SOURCES = "SELECT ?source { ?s <https://littlebigbrain.com/r/has_value_source> ?
 SOURCES_OF = """SELECT ?name ?property { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?name ;
   <https://littlebigbrain.com/r/has_value_source> ?source .
   ?source <https://littlebigbrain.com/p/property> ?property }"""
-PRODUCTS = "SELECT ?s { ?s a <https://littlebigbrain.com/class/product> } ORDER BY ?s"
 
 
 @pytest.fixture
@@ -160,19 +159,11 @@ async def test_putting_the_samples_again_wakes_nothing(
     assert (status.pending_messages, status.completed_turns) == (0, 1)
 
 
-# -- without the watch: messages are sent by hand, and the clock stands ------------------------------------------------
+# -- on the engine of the test kit, whose clock stands -----------------------------------------------------------------
 
 
-async def send(client: AsyncLbbClient, iris: list[str], number: int) -> None:
-    """What the watch would send."""
-    head = (await client.graph(GRAPH).publication_status())["head_seq"]
-    message = {"type": "instances", "workflow": "values-extract", "graph": GRAPH, "as_of_commit_seq": head}
-    handle = WorkflowHandle(client, INSTANCE)
-    await handle.send({**message, "reason": "backfill", "instances": iris, "removed": []}, id=f"by-hand-{number}")
-
-
-async def put_samples(client: AsyncLbbClient) -> list[str]:
-    """As `try`, on the client's graph; the products' IRIs."""
+async def put_samples(client: AsyncLbbClient) -> None:
+    """As `try`, on the client's graph. The watch sends them as one message."""
     samples = importlib.import_module("values_extract.samples")
     declared = importlib.import_module("values_extract.ontology")
     await client.create_graph()
@@ -180,7 +171,6 @@ async def put_samples(client: AsyncLbbClient) -> list[str]:
     body, key = samples.commit()
     await client.commit(body, idempotency_key=key)
     await client.use_workflow_starter("workflow", **declared.trigger())
-    return [row["s"] for row in (await client.sparql(PRODUCTS)).rows()]
 
 
 @pytest.mark.parametrize("step", ["write", "support-3", "review"])
@@ -191,9 +181,8 @@ async def test_a_worker_that_dies_before_it_saves_repeats_no_commit_and_no_model
     workflow = importlib.import_module("values_extract.workflow")
     async with Engine(models=TEMPLATE / "models.toml") as engine:
         client = engine.client(graph=GRAPH)
-        iris = await put_samples(client)
+        await put_samples(client)
         before = (await client.graph(GRAPH).publication_status())["head_seq"]
-        await send(client, iris, 1)
         engine.crash_before_save(step)
 
         ran = await engine.run_to_end(workflow.create_workflow(lbb_activities(client)), graph=GRAPH)
@@ -214,9 +203,8 @@ async def test_a_text_against_a_persons_value_asks_again_and_leaves_it(tmp_path:
     workflow = importlib.import_module("values_extract.workflow")
     async with Engine(models=_answers(tmp_path)) as engine:
         client = engine.client(graph=GRAPH)
-        iris = await put_samples(client)
+        await put_samples(client)
         definition = workflow.create_workflow(lbb_activities(client))
-        await send(client, iris, 1)
         await engine.run_to_end(definition, graph=GRAPH)
         shelf = (await items(client, "open"))["Fjord wall shelf"]
         await client.reviews.answer(shelf["id"], answer={"decision": "correct", "value": 120})
@@ -226,7 +214,6 @@ async def test_a_text_against_a_persons_value_asks_again_and_leaves_it(tmp_path:
         ]
         await client.commit({"entity_properties": rows})
 
-        await send(client, iris, 2)
         ran = await engine.run_to_end(definition, graph=GRAPH)
 
         assert ran.errors == []

@@ -167,7 +167,7 @@ def _run(config: Config, prepare: Callable[[Database], None] | None = None, *, i
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it tells of its process, which says nothing to a user
     try:
         server.serve(config, lambda address: click.echo(f"listening on {address}"), prepare, is_fresh=is_fresh)
-        click.echo("stopped, the store is closed")
+        logging.getLogger("turnbuckle").info("stopped, the store is closed")
     except OSError as exc:
         if exc.errno != errno.EADDRINUSE:
             sys.exit(f"turnbuckle: {exc}")

@@ -7,11 +7,11 @@ BIN := .venv/bin
 # The first Python on this machine that is new enough; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
-# Rooms whose tests share nothing, so that two processes may run them. Those with real server processes run alone.
-SIDE_BY_SIDE := tests/unit tests/store tests/model tests/conformance tests/contract
-ALONE := tests/e2e tests/faults
+# Rooms whose tests share nothing, so that two processes may run them. Those that kill at random points run alone.
+SIDE_BY_SIDE := tests/unit tests/store tests/model tests/conformance tests/contract tests/e2e
+ALONE := tests/faults
 
-.PHONY: help setup demo demo-hub test test-all browser check fmt verify contract docs bench faults serve
+.PHONY: help setup demo demo-hub test test-slow test-all browser check fmt verify contract docs bench faults serve
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,9 +32,12 @@ demo: setup  ## Run real work, kill worker and server in the middle, and show th
 demo-hub: setup  ## Deploy definitions to a server, run them, answer the review
 	@$(BIN)/python -m examples.support_bot.run
 
-test: setup  ## Run every suite, model and faults short (under 10 minutes)
-	$(BIN)/pytest -n 2 $(SIDE_BY_SIDE)
+test: setup  ## Run the suites, model and faults short (under 10 minutes)
+	$(BIN)/pytest -n 2 -m "not slow" $(SIDE_BY_SIDE)
 	$(BIN)/pytest $(ALONE)
+
+test-slow: setup  ## Run what test leaves out: kills of runs, escapes and bombs, workers that crash
+	$(BIN)/pytest -n 2 -m slow $(SIDE_BY_SIDE)
 
 test-all: setup  ## Run every suite with the long model and fault runs
 	$(BIN)/pytest -n 2 --long $(SIDE_BY_SIDE)

@@ -16,6 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes minutes; runs with --long only")
+    config.addinivalue_line("markers", "slow: kills processes or waits for limits for seconds; make test-slow")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -118,7 +118,7 @@ def _held_turn(client: httpx.Client) -> dict[str, Any]:
     _post(client, "/turns/operation", {**lease, "key": "s", "position": 0, "kind": "step", "timeout_ms": 300_000})
     blob = client.post(f"{V1}/blobs", params={"workflow_id": name}, content=b"bytes").json()["key"]
     run = first["turn"]["run"]["id"]
-    return {**lease, "position": 0, "key": "s", "id": name, "run": run, "blob": blob, **pair}
+    return {**lease, "position": 0, "key": "s", "step": "s", "id": name, "run": run, "blob": blob, **pair}
 
 
 def _named_workflow(client: httpx.Client, path: str) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from tests.e2e.dev_process import Dev
 TOY = """
 import os, sys, time
 
+pytestmark = pytest.mark.slow
+
 command = sys.argv[1]
 if command == "try":
     {on_try}

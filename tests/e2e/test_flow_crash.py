@@ -15,6 +15,8 @@ import pytest
 from tests.e2e.flow_server import FlowServer, Json, code, component, data, document, flow, flow_server, pipe, text
 from tests.unit.local_server import LocalServer, Received
 
+pytestmark = pytest.mark.slow
+
 
 class Sink:
     """Notes each request by its key; `kill_at` ends the server while the request of that path is under way."""

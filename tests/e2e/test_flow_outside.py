@@ -15,6 +15,8 @@ from turnbuckle.operations import key as keys
 from turnbuckle.operations.key import DEV_KEY
 from turnbuckle.store.database import open_database, write
 
+pytestmark = pytest.mark.slow
+
 SECRET = "s3cret-of-the-crm"
 START = component("start", "flow.start")
 

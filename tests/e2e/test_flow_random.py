@@ -33,6 +33,8 @@ from turnbuckle.operations import key as keys
 from turnbuckle.store.transaction import Transaction
 from turnbuckle.wire.hub_channel import WORKFLOW_BLOB
 
+pytestmark = pytest.mark.slow
+
 _ENDED = ("completed", "failed", "stopped")
 _ROUNDS = 500
 

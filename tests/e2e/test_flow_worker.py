@@ -18,6 +18,8 @@ from turnbuckle.operations import key as keys
 from turnbuckle.store.database import open_database, write
 from turnbuckle.store.transaction import Transaction
 
+pytestmark = pytest.mark.slow
+
 
 @contextlib.contextmanager
 def worker_of(server: FlowServer) -> Iterator[subprocess.Popen[bytes]]:

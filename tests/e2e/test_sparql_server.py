@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+
+pytestmark = pytest.mark.slow
 
 HEADERS = {"authorization": "Bearer lbb_sk_test_local"}
 

@@ -17,6 +17,8 @@ import pytest
 from tests.unit.sandbox import SMALL, Sandbox
 from turnbuckle.flow.sandbox import CodeError, SandboxPool, check_code
 
+pytestmark = pytest.mark.slow
+
 MARK = "TURNBUCKLE_SECRET_OF_THE_SERVER"
 
 

@@ -63,6 +63,7 @@ def test_another_form_is_named(text: str, named: str) -> None:
 PIECES = ["a.", '"', "'", "<", "<a", '"""a', "''' ", "a:", "\\", "?", "@a", "#", "PREFIX a:", "{"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", PIECES)
 def test_no_text_takes_time_by_the_square_of_its_length(piece: str) -> None:
     text = piece * (limits.SPARQL_CHARS // len(piece))

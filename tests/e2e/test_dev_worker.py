@@ -10,10 +10,10 @@ import pytest
 
 from tests.e2e.dev_process import Dev
 
+pytestmark = pytest.mark.slow
+
 TOY = """
 import os, sys, time
-
-pytestmark = pytest.mark.slow
 
 command = sys.argv[1]
 if command == "try":

@@ -9,6 +9,7 @@ import pytest
 
 from tests.clock import START_MS, MovableClock
 from tests.e2e.hub_api import OTHERS, READER, WRITER, Hub, new_id, refusal, taken
+from turnbuckle.http.hub.commands import TABLE
 from turnbuckle.hub.moment import milli_iso
 from turnbuckle.hub_keeper import HubKeeper
 from turnbuckle.operations import hub_blob
@@ -385,3 +386,22 @@ async def test_the_history_comes_in_pages_and_is_forgotten(scheduler: Scheduler)
     answer = await scheduler.ask("query", "list_executions", **rest)
     assert refusal(answer) == (400, "invalid_cursor")
     assert json.dumps(answer.json())
+
+
+@pytest.mark.parametrize(
+    "command", [one for one in TABLE if one.blob_type == SCHEDULER_BLOB], ids=lambda command: command.name
+)
+async def test_every_command_about_schedules_is_closed(scheduler: Scheduler, command: Any) -> None:
+    """An unknown key is refused, and so is a null where a key may be left out; without them it is no bad body."""
+    made = await scheduler.create()
+    fields = msgspec.structs.fields(command.request)
+    values = {**given(alias="another-one"), "schedule_id": made["id"]}
+    body = {field.encode_name: values[field.encode_name] for field in fields if field.required}
+    if command.name == "create_schedule":
+        body = given(alias="another-one")
+
+    for more in [{"no_such_key": 1}, *({field.encode_name: None} for field in fields if not field.required)]:
+        asked = body | more
+        assert refusal(await scheduler.ask(command.channel, command.name, **asked)) == (400, "invalid_request_body")
+
+    taken(await scheduler.ask(command.channel, command.name, **body))
